@@ -1,0 +1,88 @@
+"""hrprob: lifetime maximisation with heteroscedastic outcomes.
+
+Users leave for good after one outcome below their own satisfaction level; the
+variance of outcomes depends on the context. The names below are loaded when first
+used, so that ``import hrprob`` itself costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "hrprob.errors": ["InvalidInput"],
+    "hrprob.estimation.confidence": ["ConfidenceSets", "lipschitz_constants"],
+    "hrprob.estimation.glse": ["GLSE"],
+    "hrprob.policies": [
+        "HRUCB",
+        "Greedy",
+        "Learner",
+        "LinUCB",
+        "Oracle",
+        "Policy",
+        "Random",
+        "Seen",
+        "SigmaMaxUCB",
+        "register",
+    ],
+    "hrprob.problem": [
+        "Affine",
+        "Ball",
+        "Bounds",
+        "Finite",
+        "Fixed",
+        "Infinite",
+        "Known",
+        "Lifetime",
+        "Normal",
+        "Problem",
+        "Sphere",
+        "Uniform",
+    ],
+    "hrprob.simulation.engine": ["simulate"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [*_MODULE_OF, "__version__"]
+
+if TYPE_CHECKING:
+    from hrprob.errors import InvalidInput as InvalidInput
+    from hrprob.estimation.confidence import ConfidenceSets as ConfidenceSets
+    from hrprob.estimation.confidence import lipschitz_constants as lipschitz_constants
+    from hrprob.estimation.glse import GLSE as GLSE
+    from hrprob.policies import HRUCB as HRUCB
+    from hrprob.policies import Greedy as Greedy
+    from hrprob.policies import Learner as Learner
+    from hrprob.policies import LinUCB as LinUCB
+    from hrprob.policies import Oracle as Oracle
+    from hrprob.policies import Policy as Policy
+    from hrprob.policies import Random as Random
+    from hrprob.policies import Seen as Seen
+    from hrprob.policies import SigmaMaxUCB as SigmaMaxUCB
+    from hrprob.policies import register as register
+    from hrprob.problem import Affine as Affine
+    from hrprob.problem import Ball as Ball
+    from hrprob.problem import Bounds as Bounds
+    from hrprob.problem import Finite as Finite
+    from hrprob.problem import Fixed as Fixed
+    from hrprob.problem import Infinite as Infinite
+    from hrprob.problem import Known as Known
+    from hrprob.problem import Lifetime as Lifetime
+    from hrprob.problem import Normal as Normal
+    from hrprob.problem import Problem as Problem
+    from hrprob.problem import Sphere as Sphere
+    from hrprob.problem import Uniform as Uniform
+    from hrprob.simulation.engine import simulate as simulate
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'hrprob' has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULE_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

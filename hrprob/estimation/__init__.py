@@ -1,0 +1,1 @@
+"""What is believed: estimators and their confidence sets."""

@@ -1,0 +1,223 @@
+r"""What an action is worth: the expected lifetime of a user, and what is lost by choosing worse.
+
+A user with satisfaction level β stays until an outcome r = u + √w·e falls below β.
+Under one fixed action the lifetime is geometric, the reneging round included, with
+mean one over the chance of reneging.
+
+=================  =======================  ============================================
+symbol             name                     where
+=================  =======================  ============================================
+u = θᵀx            ``u``                    mean outcome
+w = f(φᵀx)         ``w``                    **variance** of the outcome
+Φ((β − u)/√w)      ``reneging_chance``      Section 3, the risk of reneging
+h_β(u, w)          ``h``                    Section 4.2, inverse of the reneging chance
+max_a h            ``oracle``               Section 4.2, the oracle policy
+Regret_T           ``pseudo_regret``        Section 3, its term for one user
+(p − p*)/p*        ``round_cost``           the same regret, laid on single rounds
+=================  =======================  ============================================
+
+The paper also writes h_β(u, v) with v = φᵀx; here the second argument is always the
+variance. Two limits are meant literally: β = +∞ gives h = 1 (every user leaves after
+one round), and w = 0 gives h = 1 where u < β and h = ∞ elsewhere.
+
+References
+----------
+.. [1] P.-C. Hsieh, X. Liu, A. Bhattacharya, P. R. Kumar, "Stay With Me: Lifetime
+   Maximization Through Heteroscedastic Linear Bandits With Reneging", ICML 2019.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+from hrprob.errors import InvalidInput
+from hrprob.precision import float64, is_traced
+from hrprob.problem.noise import NORMAL, Noise
+
+__all__ = [
+    "Best",
+    "Gradient",
+    "h",
+    "h_gradient",
+    "log_reneging_chance",
+    "oracle",
+    "pseudo_regret",
+    "reneging_chance",
+    "round_cost",
+]
+
+
+class Gradient(NamedTuple):
+    """The partial derivatives of h."""
+
+    u: jax.Array
+    w: jax.Array
+
+
+class Best(NamedTuple):
+    """The best action of each user and the expected lifetime that it gives."""
+
+    action: jax.Array  # (...), int
+    lifetime: jax.Array  # (...)
+
+
+@float64
+def h(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
+    r"""Return the expected lifetime :math:`h_\beta(u, w) = 1/\Phi((\beta - u)/\sqrt w)`.
+
+    Parameters
+    ----------
+    u, w, beta : array_like
+        Mean outcome, variance of the outcome and satisfaction level; they broadcast.
+    noise : Noise
+        The standardised distribution of the noise.
+
+    Returns
+    -------
+    Array
+        At least 1; infinite where the chance of reneging is below 1e-308.
+
+    Examples
+    --------
+    >>> float(h(0.3, 2.0, beta=0.3))
+    2.0
+    >>> h(0.5, [2.0, 0.0], beta=-1.0).round(4).tolist()
+    [6.9241, inf]
+    >>> float(h(0.5, 2.0, beta=float("inf")))
+    1.0
+    """
+    return noise.inverse_chance(_standardise(u, w, beta))
+
+
+@float64
+def reneging_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
+    """Return the chance that an outcome falls below ``beta``.
+
+    Examples
+    --------
+    >>> float(reneging_chance(1.0, 4.0, beta=1.0))
+    0.5
+    """
+    return noise.cdf(_standardise(u, w, beta))
+
+
+@float64
+def log_reneging_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
+    """Return the logarithm of :func:`reneging_chance`, right where that underflows.
+
+    Examples
+    --------
+    >>> f"{log_reneging_chance(1.0, 1e-4, beta=-1.0):.4f}"
+    '-20006.2173'
+    """
+    return noise.log_cdf(_standardise(u, w, beta))
+
+
+@float64
+def h_gradient(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> Gradient:
+    r"""Return :math:`(\partial h/\partial u, \partial h/\partial w)`.
+
+    Where h is infinite so are they: ∞ and −∞.
+
+    Examples
+    --------
+    >>> du, dw = h_gradient(0.0, 1.0, beta=0.0)
+    >>> f"{du:.6f}", abs(float(dw))
+    ('1.595769', 0.0)
+    """
+    _check_variance(w)
+    u, w, beta = jnp.broadcast_arrays(*(jnp.asarray(value, dtype=float) for value in (u, w, beta)))
+    one, zero = jnp.ones_like(u), jnp.zeros_like(u)
+
+    # h acts elementwise, so one forward derivative along ones is the whole gradient.
+    value, along_u = jax.jvp(lambda u, w: h(u, w, beta, noise), (u, w), (one, zero))
+    _, along_w = jax.jvp(lambda u, w: h(u, w, beta, noise), (u, w), (zero, one))
+    endless = jnp.isinf(value)
+    return Gradient(jnp.where(endless, jnp.inf, along_u), jnp.where(endless, -jnp.inf, along_w))
+
+
+@float64
+def oracle(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> Best:
+    """Return the action of longest expected lifetime; ties go to the first.
+
+    Parameters
+    ----------
+    u, w : array_like, shape (..., actions)
+        Mean and variance of each action's outcome.
+    beta : array_like, shape (...)
+        Satisfaction level of each user.
+    noise : Noise
+        The standardised distribution of the noise.
+
+    Examples
+    --------
+    A steady action beats one of higher mean when β is low, and loses when β is high.
+
+    >>> action, lifetime = oracle(u=[0.5, 0.4], w=[2.0, 0.5], beta=[-1.0, 1.0])
+    >>> action.tolist(), lifetime.round(2).tolist()
+    ([1, 0], [41.92, 1.57])
+    """
+    lifetimes = h(u, w, jnp.asarray(beta, dtype=float)[..., None], noise)
+    return Best(jnp.argmax(lifetimes, axis=-1), jnp.max(lifetimes, axis=-1))
+
+
+@float64
+def pseudo_regret(h_best: ArrayLike, h_chosen: ArrayLike) -> jax.Array:
+    """Return what a user costs who was served one action throughout: h* − h.
+
+    Two infinite lifetimes are equally good, so their difference is 0.
+
+    Examples
+    --------
+    >>> pseudo_regret([5.0, float("inf")], [3.5, float("inf")]).tolist()
+    [1.5, 0.0]
+    """
+    best, chosen = jnp.asarray(h_best, dtype=float), jnp.asarray(h_chosen, dtype=float)
+    return jnp.where(best == chosen, 0.0, best - chosen)
+
+
+@float64
+def round_cost(p_chosen: ArrayLike, p_best: ArrayLike) -> jax.Array:
+    """Return what one round costs: (p − p*)/p*, p the chance of reneging and p* the least.
+
+    A user's chances of reneging, summed over the rounds played, are 1 in expectation,
+    so these costs add up to h* less the expected lifetime whatever was played in each
+    round; with one action throughout, a lifetime of h rounds costs h* − h.
+
+    Examples
+    --------
+    >>> float(round_cost(p_chosen=0.5, p_best=0.25))
+    1.0
+    """
+    chosen, best = jnp.asarray(p_chosen, dtype=float), jnp.asarray(p_best, dtype=float)
+    return jnp.where(chosen == best, 0.0, (chosen - best) / best)
+
+
+def _standardise(u: ArrayLike, w: ArrayLike, beta: ArrayLike) -> jax.Array:
+    """Return z = (β − u)/√w, and its limits as w → 0 in place of 0/0."""
+    _check_variance(w)
+    return _quotient(*(jnp.asarray(value, dtype=float) for value in (u, w, beta)))
+
+
+@functools.partial(jax.jit, inline=True)
+def _quotient(u: jax.Array, w: jax.Array, beta: jax.Array) -> jax.Array:
+    gap = beta - u
+    # An outcome that is exactly β is not below it: at w = 0, no gap means that the user stays.
+    limit = jnp.where(gap > 0, jnp.inf, -jnp.inf)
+    at_limit = jnp.isinf(gap) | ((w == 0) & ~jnp.isnan(gap))
+    # Both operands are made harmless before the division, or its derivative would be NaN.
+    inside = jnp.where(at_limit, 0.0, gap) / jnp.sqrt(jnp.where(at_limit, 1.0, w))
+    return jnp.where(at_limit, limit, inside)
+
+
+def _check_variance(w: ArrayLike) -> None:
+    if not is_traced(w) and np.any(np.asarray(w) < 0):
+        raise InvalidInput(
+            "w", "must be at least 0", w, "it is a variance; clip an estimate before it is used"
+        )

@@ -1,0 +1,26 @@
+"""What is chosen: one policy a file, one registry."""
+
+from hrprob.policies.base import Learner, Policy, Seen
+from hrprob.policies.greedy import Greedy
+from hrprob.policies.hr_ucb import HRUCB
+from hrprob.policies.linucb import LinUCB
+from hrprob.policies.oracle import Oracle
+from hrprob.policies.random import Random
+from hrprob.policies.registry import describe, kinds, make, register
+from hrprob.policies.sigma_max import SigmaMaxUCB
+
+__all__ = [
+    "HRUCB",
+    "Greedy",
+    "Learner",
+    "LinUCB",
+    "Oracle",
+    "Policy",
+    "Random",
+    "Seen",
+    "SigmaMaxUCB",
+    "describe",
+    "kinds",
+    "make",
+    "register",
+]

@@ -1,0 +1,152 @@
+"""What every policy speaks: ``init``, ``select``, ``update``, pure functions over arrays.
+
+A policy is a record of its parameters. Numbers are arguments of the compiled
+program, so variants of a policy share one compilation; ``static`` fields (names,
+switches) are part of the program. It is written for one trial and one user at a
+time; the engine batches it.
+
+A policy in full::
+
+    import jax, jax.numpy as jnp, hrprob
+    from typing import Any, NamedTuple
+
+    class State(NamedTuple):
+        wins: jax.Array   # (actions,)
+        tries: jax.Array  # (actions,)
+
+    @hrprob.register("per-action")
+    class PerAction(hrprob.Policy):
+        \"\"\"Serve the action with the longest mean stay so far, whatever its context.\"\"\"
+
+        bonus: Any = 1.0
+
+        def init(self):
+            nothing = jnp.zeros(self.known.actions)
+            return State(nothing, nothing)
+
+        def select(self, state, key, contexts, beta):
+            mean = state.wins / jnp.maximum(state.tries, 1)
+            return jnp.argmax(mean + self.bonus / jnp.sqrt(1 + state.tries))
+
+        def update(self, state, seen):
+            return State(
+                state.wins.at[seen.action].add(seen.played),
+                state.tries.at[seen.action].add(seen.left),
+            )
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, ClassVar, NamedTuple, Self
+
+import jax
+
+from hrprob.errors import InvalidInput, check_count, check_number
+from hrprob.problem import Known, Problem
+from hrprob.record import record, settle, with_fields
+
+__all__ = ["Learner", "Policy", "Seen"]
+
+
+class Seen(NamedTuple):
+    """What a policy sees of one user, or of one round, after serving one action.
+
+    Under the lazy update it is the user's whole stay; where actions change from round
+    to round (eager updates, warm-up users) it is a single round. ``total`` and
+    ``squares`` are over the rounds ``taken``, the first ones: those that the policy's
+    ``growth`` lets into its sample set.
+    """
+
+    user: jax.Array  # () number of users arrived so far, this one and the warm-up included
+    action: jax.Array  # () int
+    context: jax.Array  # (d,)
+    beta: jax.Array  # ()
+    played: jax.Array  # () rounds played
+    left: jax.Array  # () bool: the last of them made the user leave
+    taken: jax.Array  # () rounds that enter the sample set
+    total: jax.Array  # () Σ r over the rounds taken
+    squares: jax.Array  # () Σ r² over the rounds taken
+
+
+@record(static=("eager",))
+class Policy:
+    """A rule that picks an action for each user, and its parameters.
+
+    Subclasses are made with :func:`~hrprob.policies.registry.register` and give
+    ``init``, ``select`` and ``update``.
+
+    Parameters
+    ----------
+    warmup : int
+        Users served before the first, a new uniformly random action every round. The
+        policy learns from them; the regret and the user numbers leave them out.
+    eager : bool
+        Learn after every round and choose anew (Remark 3), not only when a user leaves.
+    """
+
+    kind: ClassVar[str]
+
+    eager: Any = dataclasses.field(default=False, kw_only=True)
+    warmup: Any = dataclasses.field(default=0, kw_only=True)
+    # Absent until `bind`, which the engine calls before anything that needs it.
+    known: Known = dataclasses.field(default=None, kw_only=True, repr=False, compare=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        remedy = "it is the number of users served at random before the first"
+        settle(self, warmup=check_count("warmup", self.warmup, low=0, remedy=remedy))
+        if not isinstance(self.eager, bool):
+            raise InvalidInput("eager", "must be true or false", self.eager, "true updates after every round")
+        self.check()
+
+    def check(self) -> None:
+        """Check the parameters; a subclass raises :class:`~hrprob.errors.InvalidInput`."""
+
+    def bind(self, problem: Problem, users: int) -> Self:
+        """Return the policy for this problem: it has ``known``, and its open defaults are filled in."""
+        return with_fields(self, known=problem.known(users))
+
+    def init(self) -> Any:
+        """Return the state before the first user."""
+        raise NotImplementedError
+
+    def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return the action for a user with these contexts (actions, d) and this level."""
+        raise NotImplementedError
+
+    def update(self, state: Any, seen: Seen) -> Any:
+        """Return the state after what was seen."""
+        raise NotImplementedError
+
+    def quota(self, taken: jax.Array, user: jax.Array) -> jax.Array:
+        """Return how many more rounds may enter the sample set while ``user`` is served."""
+        return math.inf + 0.0 * taken
+
+
+@record(static=("eager",))
+class Learner(Policy):
+    """A policy with a sample set S that may grow by ``growth`` rounds a user.
+
+    Parameters
+    ----------
+    growth : float, optional
+        K: S takes a round while it has fewer than Γ(t) = K·t; every round if not given.
+    """
+
+    growth: Any = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.growth is not None:
+            remedy = "each user plays at least one round, so K is 1 or more"
+            settle(self, growth=check_number("growth", self.growth, low=1, remedy=remedy))
+        super().__post_init__()
+
+    def bind(self, problem: Problem, users: int) -> Self:
+        """Return the policy for this problem."""
+        bound = super().bind(problem, users)
+        return with_fields(bound, growth=math.inf if self.growth is None else self.growth)
+
+    def quota(self, taken: jax.Array, user: jax.Array) -> jax.Array:
+        """Return Γ(t) − |S|."""
+        return self.growth * user - taken

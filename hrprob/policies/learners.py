@@ -1,0 +1,136 @@
+"""The two estimators that policies learn with, one user at a time.
+
+:class:`RidgeLearner` keeps what θ̂ needs, :class:`GLSELearner` what θ̂ and φ̂ need.
+Both carry V⁻¹ along by rank-one updates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import check_number
+from hrprob.estimation import glse
+from hrprob.estimation.contraction import contract, quadratic_form
+from hrprob.policies.base import Learner, Seen
+from hrprob.record import record, settle
+
+__all__ = ["GLSELearner", "GLSEState", "RidgeLearner", "RidgeState", "norm_of"]
+
+_LEAST_RIDGE = 1e-6
+
+
+class RidgeState(NamedTuple):
+    """θ̂ = V⁻¹ Σ r x and what moves it."""
+
+    taken: jax.Array  # () |S|
+    inverse: jax.Array  # (d, d) V⁻¹
+    sum_rx: jax.Array  # (d,)
+    theta: jax.Array  # (d,)
+
+
+class GLSEState(NamedTuple):
+    """The statistics of the GLSE and the estimates that they give."""
+
+    statistics: glse.Statistics
+    estimates: glse.Estimates
+
+    @property
+    def taken(self) -> jax.Array:
+        """|S|, the number of rounds in the sample set."""
+        return self.statistics.count
+
+    @property
+    def inverse(self) -> jax.Array:
+        """V⁻¹."""
+        return self.estimates.inverse
+
+
+def norm_of(inverse: jax.Array, contexts: jax.Array) -> jax.Array:
+    """Return ‖x‖_{V⁻¹} of each context (actions, d)."""
+    # Rounding can carry a form that is zero in exact arithmetic just below it.
+    return jnp.sqrt(jnp.maximum(quadratic_form(inverse, contexts), 0.0))
+
+
+@record(static=("eager",))
+class RidgeLearner(Learner):
+    """A policy that estimates the mean by ridge regression.
+
+    Parameters
+    ----------
+    ridge : float
+        λ. With 0, V is kept invertible by 1e-6, which is far below any estimate's error.
+    """
+
+    ridge: Any = dataclasses.field(default=1.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        ridge = check_number("ridge", self.ridge, low=0, remedy="λ is added to the diagonal of XᵀX")
+        settle(self, ridge=ridge)
+        super().__post_init__()
+
+    def init(self) -> RidgeState:
+        """Return the state before the first user: θ̂ = 0."""
+        d = self.known.dimension
+        return RidgeState(
+            jnp.zeros(()),
+            jnp.eye(d) / jnp.maximum(self.ridge, _LEAST_RIDGE),
+            jnp.zeros(d),
+            jnp.zeros(d),
+        )
+
+    def update(self, state: RidgeState, seen: Seen) -> RidgeState:
+        """Add the rounds taken, and move θ̂."""
+        inverse = glse.sherman_morrison(state.inverse, seen.context, seen.taken)
+        sum_rx = state.sum_rx + seen.total * seen.context
+        return RidgeState(state.taken + seen.taken, inverse, sum_rx, contract(inverse, sum_rx))
+
+
+@record(static=("eager",))
+class GLSELearner(Learner):
+    """A policy that estimates mean and variance by the GLSE.
+
+    Parameters
+    ----------
+    ridge : float
+        λ, above 0.
+    variance_floor : float
+        Least variance that an estimate f(φ̂ᵀx) is taken for.
+    """
+
+    ridge: Any = dataclasses.field(default=1.0, kw_only=True)
+    variance_floor: Any = dataclasses.field(default=0.01, kw_only=True)
+
+    def __post_init__(self) -> None:
+        floor_remedy = "f(φ̂ᵀx) can be negative and is clipped to this"
+        settle(
+            self,
+            ridge=check_number(
+                "ridge", self.ridge, low=0, open_low=True, remedy="without a ridge V may be singular"
+            ),
+            variance_floor=check_number(
+                "variance_floor", self.variance_floor, low=0, open_low=True, remedy=floor_remedy
+            ),
+        )
+        super().__post_init__()
+
+    def init(self) -> GLSEState:
+        """Return the state before the first user: θ̂ = φ̂ = 0."""
+        d = self.known.dimension
+        nothing = jnp.zeros(d)
+        return GLSEState(glse.empty(d), glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge))
+
+    def update(self, state: GLSEState, seen: Seen) -> GLSEState:
+        """Add the rounds taken, and move θ̂ and φ̂."""
+        statistics = glse.add(state.statistics, seen.context, seen.taken, seen.total, seen.squares)
+        inverse = glse.sherman_morrison(state.inverse, seen.context, seen.taken)
+        return GLSEState(statistics, glse.estimate(statistics, inverse, self.known.link))
+
+    def plug_in(self, state: GLSEState, contexts: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return the estimated mean and variance of each context (actions, d)."""
+        u = contract(contexts, state.estimates.theta)
+        variance = self.known.link(contract(contexts, state.estimates.phi))
+        return u, jnp.maximum(variance, self.variance_floor)

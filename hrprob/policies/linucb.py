@@ -1,0 +1,48 @@
+r"""LinUCB: optimism about the mean, blind to the variance and to β.
+
+Index :math:`\hat\theta^\top x + \alpha \lVert x\rVert_{V^{-1}}` [1]_. The released program
+has no ridge (``ridge=0``) and learns from every round.
+
+References
+----------
+.. [1] L. Li, W. Chu, J. Langford, R. E. Schapire, "A contextual-bandit approach to
+   personalized news article recommendation", WWW 2010.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import check_number
+from hrprob.estimation.contraction import contract
+from hrprob.policies.learners import RidgeLearner, RidgeState, norm_of
+from hrprob.policies.registry import register
+from hrprob.record import settle
+
+__all__ = ["LinUCB"]
+
+
+@register("linucb")
+class LinUCB(RidgeLearner):
+    """Serve the action of largest optimistic mean outcome.
+
+    Parameters
+    ----------
+    alpha : float
+        α, the width of the optimism.
+    """
+
+    alpha: Any = 1.0
+
+    def check(self) -> None:
+        """Check α."""
+        remedy = "0 is greedy on the mean, 1 the released setting"
+        settle(self, alpha=check_number("alpha", self.alpha, low=0, remedy=remedy))
+
+    def select(self, state: RidgeState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return argmax of the optimistic mean."""
+        mean = contract(contexts, state.theta)
+        return jnp.argmax(mean + self.alpha * norm_of(state.inverse, contexts))

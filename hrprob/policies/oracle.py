@@ -1,0 +1,42 @@
+"""The oracle: it knows θ* and φ*, and costs nothing. Section 4.2 of the paper."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.estimation.contraction import contract
+from hrprob.policies.base import Policy, Seen
+from hrprob.policies.registry import register
+from hrprob.problem import Problem
+from hrprob.record import with_fields
+
+__all__ = ["Oracle"]
+
+
+@register("oracle")
+class Oracle(Policy):
+    """Serve the action of largest true value: what regret is measured against."""
+
+    truth: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+
+    def bind(self, problem: Problem, users: int) -> Self:
+        """Return the policy with the truth of this problem."""
+        return with_fields(super().bind(problem, users), truth=(problem.theta, problem.phi))
+
+    def init(self) -> tuple[()]:
+        """Return nothing: there is nothing to learn."""
+        return ()
+
+    def select(self, state: tuple[()], key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return argmax of the true value."""
+        theta, phi = self.truth
+        u, w = contract(contexts, theta), self.known.link(contract(contexts, phi))
+        return jnp.argmax(self.known.value(u, w, beta))
+
+    def update(self, state: tuple[()], seen: Seen) -> tuple[()]:
+        """Learn nothing."""
+        return state

@@ -1,0 +1,52 @@
+"""Double precision without touching anybody's global switches.
+
+JAX computes in float32 unless told otherwise. hrprob computes in float64: its
+public functions run under a scoped switch and hand back NumPy arrays, so that a
+program that imports hrprob keeps its own setting. Inside somebody's ``jit``,
+``grad`` or ``vmap`` the arguments are traced and the precision is the tracer's:
+there, switch x64 on for the process (``jax.config.update("jax_enable_x64",
+True)``, or the environment variable ``JAX_ENABLE_X64=1``).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import jax
+import numpy as np
+
+__all__ = ["double_precision", "float64", "is_traced"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def double_precision() -> Any:
+    """Return a context manager within which JAX computes in float64 (this thread only)."""
+    return jax.enable_x64(True)
+
+
+def is_traced(*values: Any) -> bool:
+    """Say whether any number in ``values`` (arrays, records, tuples of them) is being traced by JAX."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
+
+
+def float64(function: Callable[P, R]) -> Callable[P, R]:
+    """Make ``function`` compute in float64 and return NumPy arrays when called on plain values."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        if is_traced(args, kwargs):
+            return function(*args, **kwargs)
+        with double_precision():
+            result: R = jax.tree.map(_to_numpy, function(*args, **kwargs))
+            return result
+
+    return wrapped
+
+
+def _to_numpy(leaf: Any) -> Any:
+    # Plain arguments inside somebody's jit still give a tracer, which NumPy cannot hold.
+    return np.asarray(leaf) if isinstance(leaf, jax.Array) and not is_traced(leaf) else leaf

@@ -1,0 +1,223 @@
+"""The contexts that a user arrives with: one vector of norm at most 1 an action.
+
+A kind of contexts says how many actions there are and makes them in two steps:
+``draw`` takes the random numbers from a :class:`~hrprob.problem.source.Source`,
+``place`` turns them into contexts. The steps are compiled apart, because a compiler
+that sees both computes every random number anew for each of its uses.
+
+Shapes are (users, actions, d, trials).
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hrprob.errors import InvalidInput, check_count
+from hrprob.problem.source import Purpose, Source
+from hrprob.record import record, settle
+
+__all__ = ["Ball", "Contexts", "Finite", "Sphere", "read_context_sets"]
+
+_TOLERANCE = 1e-9
+
+
+class Contexts(Protocol):
+    """What the engine asks of a kind of contexts."""
+
+    kind: ClassVar[str]
+
+    @property
+    def actions(self) -> int:
+        """How many actions every user has."""
+        ...
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise unless the contexts can have this dimension."""
+        ...
+
+    def draw(self, source: Source, dimension: int) -> Any:
+        """Return the random numbers behind the contexts."""
+        ...
+
+    def place(self, drawn: Any) -> jax.Array:
+        """Return the contexts (users, actions, d, trials) made of them."""
+        ...
+
+
+def _check_actions(actions: Any) -> int:
+    return check_count("actions", actions, remedy="a user needs at least one action to be served")
+
+
+def _unit(vectors: jax.Array) -> jax.Array:
+    # Sum by components: a reduction over a middle axis would not be vectorised over the trials.
+    squares = sum(vectors[:, :, j] ** 2 for j in range(vectors.shape[2]))
+    return vectors * jax.lax.rsqrt(jnp.asarray(squares))[:, :, None]
+
+
+@record(static=("actions",))
+class Sphere:
+    """Contexts uniform on the unit sphere, as in the released program.
+
+    Examples
+    --------
+    >>> Sphere(actions=20).actions
+    20
+    """
+
+    kind: ClassVar[str] = "sphere"
+    actions: int = 20
+
+    def __post_init__(self) -> None:
+        settle(self, actions=_check_actions(self.actions))
+
+    def check_dimension(self, dimension: int) -> None:
+        """Any dimension will do."""
+
+    def draw(self, source: Source, dimension: int) -> jax.Array:
+        """Return Gaussian vectors; a direction does not need their last bits or far tails."""
+        return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension))
+
+    def place(self, drawn: jax.Array) -> jax.Array:
+        """Return the vectors, each divided by its norm."""
+        return _unit(drawn)
+
+
+@record(static=("actions",))
+class Ball:
+    """Contexts uniform in the unit ball, as in the text of the paper."""
+
+    kind: ClassVar[str] = "ball"
+    actions: int = 20
+
+    def __post_init__(self) -> None:
+        settle(self, actions=_check_actions(self.actions))
+
+    def check_dimension(self, dimension: int) -> None:
+        """Any dimension will do."""
+
+    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
+        """Return Gaussian vectors and uniform numbers for their lengths."""
+        directions = source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension))
+        return directions, source.uniform(Purpose.RADII, (self.actions,))
+
+    def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
+        """Return the directions with lengths U^(1/d)."""
+        directions, volume = drawn
+        return _unit(directions) * (volume ** (1.0 / directions.shape[2]))[:, :, None]
+
+
+@record(static=())
+class Finite:
+    """One of finitely many context sets, drawn uniformly for every user.
+
+    Parameters
+    ----------
+    sets : array_like, shape (sets, actions, d), or path
+        The sets, or a CSV file with the columns context, action, x1, ..., xd.
+
+    Examples
+    --------
+    >>> Finite([[[0.9, 0.0], [0.0, 0.9]]]).actions
+    2
+    """
+
+    kind: ClassVar[str] = "finite"
+    sets: Any
+
+    def __post_init__(self) -> None:
+        sets = read_context_sets(self.sets) if isinstance(self.sets, str | Path) else self.sets
+        settle(self, sets=_check_sets(sets))
+
+    @property
+    def actions(self) -> int:
+        """How many actions every user has."""
+        return int(self.sets.shape[1])
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise unless the sets have this dimension."""
+        if self.sets.shape[2] != dimension:
+            raise InvalidInput(
+                "contexts.sets",
+                f"must hold vectors of {dimension} entries, as many as `theta`",
+                self.sets.shape[2],
+                "each row has one column x1, ..., xd for each entry of `theta`",
+            )
+
+    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
+        """Return the number of each user's set, and the sets."""
+        which = jnp.floor(source.uniform(Purpose.CONTEXTS) * self.sets.shape[0]).astype(jnp.int32)
+        return which, jnp.asarray(self.sets)
+
+    def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
+        """Return the sets that were drawn."""
+        which, sets = drawn
+        return jnp.moveaxis(sets[which], 1, -1)
+
+
+def _check_sets(sets: Any) -> np.ndarray:
+    remedy = "give a list of sets, each a list of actions, each a list of d numbers"
+    try:
+        array = np.asarray(sets, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput("sets", "must be an array (sets, actions, d) of numbers", sets, remedy) from None
+    if array.ndim != 3 or array.size == 0:
+        raise InvalidInput("sets", "must be an array (sets, actions, d)", array.shape, remedy)
+    if not np.all(np.isfinite(array)):
+        raise InvalidInput("sets", "must hold finite numbers only", "NaN or infinity", remedy)
+    norms = np.linalg.norm(array, axis=2)
+    if norms.max() > 1.0 + _TOLERANCE:
+        where = tuple(int(i) + 1 for i in np.unravel_index(norms.argmax(), norms.shape))
+        raise InvalidInput(
+            "sets",
+            "must hold vectors of norm at most 1",
+            float(norms.max()),
+            f"scale set {where[0]}, action {where[1]}; the theory bounds every context by 1",
+        )
+    return array
+
+
+def read_context_sets(path: str | Path) -> np.ndarray:
+    """Return the context sets (sets, actions, d) of a CSV file.
+
+    The columns are context, action, x1, ..., xd; contexts and actions are numbered from
+    1 and every context has the same actions.
+    """
+    field = "contexts.sets"
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise InvalidInput(field, "must be a file that can be read", str(path), reason) from None
+    rows = [row for row in csv.reader(text.splitlines()) if row]
+    header = [name.strip() for name in rows[0]] if rows else []
+    dimension = len(header) - 2
+    if dimension < 1 or header != ["context", "action", *(f"x{j + 1}" for j in range(dimension))]:
+        raise InvalidInput(
+            field, "must have the columns context, action, x1, ..., xd", ",".join(header), f"see {path}"
+        )
+    points: dict[tuple[int, int], list[float]] = {}
+    for line, row in enumerate(rows[1:], start=2):
+        try:
+            if len(row) != dimension + 2:
+                raise ValueError
+            place = (int(row[0]), int(row[1]))
+            points[place] = [float(entry) for entry in row[2:]]
+        except ValueError:
+            remedy = f"line {line} of {path} needs two whole numbers and {dimension} numbers"
+            raise InvalidInput(field, "must hold numbers only", ",".join(row), remedy) from None
+    sets, actions = (max((place[axis] for place in points), default=0) for axis in (0, 1))
+    wanted = {(s + 1, a + 1) for s in range(sets) for a in range(actions)}
+    if not points or set(points) != wanted or len(rows) - 1 != len(wanted):
+        raise InvalidInput(
+            field,
+            "must have one row for every context and action",
+            f"{len(rows) - 1} rows",
+            f"number contexts and actions from 1, each pair once, in {path}",
+        )
+    return np.array([[points[s + 1, a + 1] for a in range(actions)] for s in range(sets)])

@@ -1,0 +1,1 @@
+"""What happens: the engine and its results."""

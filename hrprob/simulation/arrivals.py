@@ -1,0 +1,70 @@
+"""Who arrives: contexts, levels, noise and the oracle, made in bulk before any policy acts.
+
+None of this depends on a policy, so it is made once for a stretch of users and a
+block of trials, and every policy meets the same. The trials are on the last axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.problem import Problem
+from hrprob.problem.source import Source
+
+__all__ = ["BLOCK_OF_ROUNDS", "WARMUP_USERS", "Arrivals", "arrivals"]
+
+# Rounds whose noise is drawn in bulk. Few stays are longer; those draw the rest as they go.
+BLOCK_OF_ROUNDS = 16
+
+# Warm-up users are numbered from here, apart from the users who count.
+WARMUP_USERS = 2**31
+
+
+class Arrivals(NamedTuple):
+    """A stretch of users in a block of trials, and what each action would truly give."""
+
+    users: jax.Array  # (users,) uint32, the number of each user, from 1
+    contexts: jax.Array  # (users, actions, d, trials)
+    beta: jax.Array  # (users, trials)
+    noise: jax.Array  # (users, rounds, trials) standardised noise of the first rounds
+    mean: jax.Array  # (users, actions, trials) θ*ᵀx
+    deviation: jax.Array  # (users, actions, trials) √f(φ*ᵀx)
+    value: jax.Array  # (users, actions, trials)
+    best: jax.Array  # (users, trials) the oracle's value
+
+
+def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Arrivals:
+    """Return these users of these trials.
+
+    Two compiled steps: see :mod:`hrprob.problem.contexts` for why.
+    """
+    return _arrive(problem, users, *_draw(problem, keys, users))
+
+
+@jax.jit
+def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Any:
+    source = Source(keys, users)
+    return (
+        problem.contexts.draw(source, problem.dimension),
+        problem.satisfaction.draw(source),
+        problem.noise.draw(source, BLOCK_OF_ROUNDS),
+    )
+
+
+@jax.jit
+def _arrive(problem: Problem, users: jax.Array, drawn: Any, beta: jax.Array, noise: jax.Array) -> Arrivals:
+    contexts = problem.contexts.place(drawn)
+    mean = _along(contexts, problem.theta)
+    variance = problem.link(_along(contexts, problem.phi))
+    # A bound that is met exactly can leave a variance of −1e-17.
+    variance = jnp.maximum(variance, 0.0)
+    value = problem.objective.value(mean, variance, beta[:, None], problem.noise)
+    return Arrivals(users, contexts, beta, noise, mean, jnp.sqrt(variance), value, jnp.max(value, axis=1))
+
+
+def _along(contexts: jax.Array, weights: jax.Array) -> jax.Array:
+    """Return wᵀx of every context, (users, actions, trials)."""
+    return jnp.asarray(sum(weights[j] * contexts[:, :, j] for j in range(contexts.shape[2])))

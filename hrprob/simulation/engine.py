@@ -1,0 +1,298 @@
+"""Play a problem: every policy, many trials, paired.
+
+The work is cut into blocks of trials and stretches of users. A stretch of arrivals
+is made once and played by every policy; the stretches of a block follow each other,
+blocks and policies run side by side on the machine's cores. No result depends on how
+the work is cut: a random number is a function of seed, trial, user and purpose.
+
+========  =====================================================
+function  what is compiled
+========  =====================================================
+arrivals  one program a kind of problem
+begin     warm-up and first state, one program a kind of policy
+advance   a stretch of users, one program a kind of policy
+========  =====================================================
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray
+from jax import lax
+
+from hrprob.errors import InvalidInput, check_count
+from hrprob.policies.base import Policy
+from hrprob.precision import double_precision
+from hrprob.problem import Problem
+from hrprob.problem.source import Source, trial_keys
+from hrprob.simulation.arrivals import WARMUP_USERS, Arrivals, arrivals
+from hrprob.simulation.results import Recorder, Timing, kept_users
+from hrprob.simulation.serving import Learning, Served, serve, serve_at_random
+
+__all__ = ["named", "simulate"]
+
+# Trials in a block: enough to fill vector registers, few enough to stay in the cache.
+MOST_TRIALS_IN_BLOCK = 32
+# Numbers in the contexts of a stretch: 8 MB, which the second-level cache still helps with.
+MOST_CONTEXT_NUMBERS = 2**20
+
+Keys = tuple[jax.Array, jax.Array]
+
+
+class Carry(NamedTuple):
+    """What a policy carries from stretch to stretch, the trials on the last axis."""
+
+    learning: Learning
+    regret: jax.Array  # (trials,) so far
+
+
+def simulate(
+    problem: Problem,
+    policies: Mapping[str, Policy] | Sequence[Policy] | Policy,
+    *,
+    users: int = 30000,
+    trials: int = 20,
+    seed: int = 0,
+    keep: str | int = "auto",
+    block: int | None = None,
+    workers: int | None = None,
+    progress: bool | Callable[[int], None] = False,
+) -> xarray.Dataset:
+    """Play ``policies`` on ``problem`` and return regret, lifetime and action of every user.
+
+    All policies meet the same users, contexts, levels and outcome noise. Trial i is the
+    same whatever else runs beside it.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is played.
+    policies : mapping of names to policies, or policies
+        Without names, a policy goes by its kind.
+    users, trials, seed : int
+        T, the number of independent trials, and the seed of everything random.
+    keep : "auto", "all" or int
+        Which users the result has: all, or each ``keep``-th from the first, and the last.
+        "auto" is all as long as that makes at most 20 million entries a variable, and
+        else the least of 2, 5, 10, ..., 500, 1000, ... that does.
+    block, workers : int, optional
+        Trials batched together and threads; by default what suits the machine. Neither
+        bears on the results.
+    progress : bool or callable
+        Show a progress bar, or call this with the number of user-trials just played.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over policy, trial and user: ``regret`` (cumulative pseudo regret), ``lifetime``
+        (realised), ``action`` (that of the user's first round); over policy and trial:
+        ``mean_lifetime`` of all users; over policy: ``seconds`` spent, compilation aside.
+
+    Examples
+    --------
+    >>> import hrprob
+    >>> result = simulate(hrprob.Problem(), [hrprob.Oracle(), hrprob.Random()], users=50, trials=2)
+    >>> result.regret.sel(policy="oracle", user=50).values.tolist()
+    [0.0, 0.0]
+    """
+    chosen = named(policies)
+    check_count("users", users, remedy="at least one user must arrive")
+    check_count("trials", trials, remedy="at least one trial must be played")
+    check_count("seed", seed, low=0, remedy="it is a whole number from 0 on")
+    cuts = _Cuts(problem, users, trials, block)
+    recorder = Recorder(
+        problem, list(chosen), kept_users(users, keep, len(chosen) * trials), trials, users, seed
+    )
+    with _reporting(progress, len(chosen) * users * trials) as report, double_precision():
+        bound = {name: policy.bind(problem, users) for name, policy in chosen.items()}
+        _play(problem, bound, cuts, seed, workers or os.cpu_count() or 1, recorder, report)
+    return recorder.dataset(chosen)
+
+
+def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[str, Policy]:
+    """Return the policies by name; without one, a policy goes by its kind."""
+    if isinstance(policies, Policy):
+        policies = [policies]
+    if isinstance(policies, Mapping):
+        chosen = dict(policies)
+    else:
+        chosen = {}
+        for policy in policies:
+            name = getattr(policy, "kind", repr(policy))
+            if name in chosen:
+                raise InvalidInput(
+                    "policies",
+                    "must have names of their own",
+                    name,
+                    "pass a dictionary from names to policies",
+                )
+            chosen[name] = policy
+    if not chosen:
+        raise InvalidInput("policies", "must not be empty", policies, "name at least one policy")
+    for name, policy in chosen.items():
+        if not isinstance(policy, Policy):
+            raise InvalidInput(
+                "policies", "must be policies", policy, f"see {name!r}; `hrprob policies` lists them"
+            )
+    return chosen
+
+
+class _Cuts:
+    """How the work is cut: blocks of trials, stretches of users."""
+
+    def __init__(self, problem: Problem, users: int, trials: int, block: int | None) -> None:
+        most = min(
+            trials, check_count("block", block or MOST_TRIALS_IN_BLOCK, remedy="trials batched together")
+        )
+        blocks = -(-trials // most)
+        # Even blocks waste the least on the last one, which is filled up so that all have one shape.
+        self.lanes = -(-trials // blocks)
+        self.blocks = [np.arange(first, first + self.lanes) for first in range(0, trials, self.lanes)]
+        numbers = problem.contexts.actions * problem.dimension * self.lanes
+        self.stretch = int(min(users, max(16, MOST_CONTEXT_NUMBERS // numbers)))
+        self.firsts = range(1, users + 1, self.stretch)
+
+
+def _play(
+    problem: Problem,
+    policies: dict[str, Policy],
+    cuts: _Cuts,
+    seed: int,
+    workers: int,
+    recorder: Recorder,
+    report: Callable[[int], None],
+) -> None:
+    with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(workers) as blocks:
+        playing = [
+            blocks.submit(_play_block, problem, policies, cuts, seed, trials, pool, recorder, report)
+            for trials in cuts.blocks
+        ]
+        try:
+            for block in playing:
+                block.result()
+        except BaseException:
+            for block in playing:
+                block.cancel()
+            raise
+
+
+def _play_block(
+    problem: Problem,
+    policies: dict[str, Policy],
+    cuts: _Cuts,
+    seed: int,
+    trials: np.ndarray,
+    pool: ThreadPoolExecutor,
+    recorder: Recorder,
+    report: Callable[[int], None],
+) -> None:
+    with double_precision():
+        keys = trial_keys(seed, trials)
+    carries = {name: pool.submit(_timed, begin, problem, policy, keys) for name, policy in policies.items()}
+    carried = {name: future.result()[0] for name, future in carries.items()}
+    for first, arrived in _stretches(problem, keys, cuts, pool):
+        moves = {
+            name: pool.submit(_timed, advance, problem, policy, keys, carried[name], arrived)
+            for name, policy in policies.items()
+        }
+        for name, move in moves.items():
+            (carried[name], served), timing = move.result()
+            recorder.add(name, trials, first, served, timing)
+            report(min(cuts.stretch, recorder.users - first + 1) * int(np.sum(trials < recorder.trials)))
+
+
+def _stretches(
+    problem: Problem, keys: Keys, cuts: _Cuts, pool: ThreadPoolExecutor
+) -> Iterator[tuple[int, Arrivals]]:
+    """Yield the arrivals stretch by stretch, the next one being made while one is played."""
+
+    def make(first: int) -> Future[tuple[Arrivals, Timing]]:
+        users = np.arange(first, first + cuts.stretch, dtype=np.uint32)
+        return pool.submit(_timed, arrivals, problem, keys, users)
+
+    upcoming = make(cuts.firsts[0])
+    for place, first in enumerate(cuts.firsts):
+        arrived = upcoming.result()[0]
+        if place + 1 < len(cuts.firsts):
+            upcoming = make(cuts.firsts[place + 1])
+        yield first, arrived
+
+
+def _timed(function: Callable[..., Any], *args: Any) -> tuple[Any, Timing]:
+    """Call ``function`` in this thread, wait for its result, and say how long it took."""
+    with double_precision():
+        start = time.perf_counter()
+        result = jax.block_until_ready(function(*args))
+        return result, time.perf_counter() - start
+
+
+@jax.jit
+def begin(problem: Problem, policy: Policy, keys: Keys) -> Carry:
+    """Return a policy's first state, after its warm-up users."""
+    lanes = keys[0].shape[0]
+    first = jax.vmap(lambda: Learning(policy.init(), jnp.zeros(())), axis_size=lanes, out_axes=-1)()
+
+    def warm_up(number: jax.Array, learning: Learning) -> Learning:
+        users = jnp.asarray([WARMUP_USERS], jnp.uint32) + number.astype(jnp.uint32)
+        arrived = jax.tree.map(lambda leaf: leaf[0], arrivals(problem, keys, users))
+
+        def one(learning: Learning, arrival: Arrivals, keys: Keys) -> Learning:
+            source = Source(keys, arrival.users)
+            return serve_at_random(problem, policy, learning, number + 1.0, arrival, source)
+
+        return jax.vmap(one, (-1, _LAST, -1), -1)(learning, arrived, keys)
+
+    warm = lax.fori_loop(0, jnp.asarray(policy.warmup, jnp.int32), warm_up, first)
+    return Carry(warm, jnp.zeros(lanes))
+
+
+@jax.jit
+def advance(
+    problem: Problem, policy: Policy, keys: Keys, carry: Carry, arrived: Arrivals
+) -> tuple[Carry, Served]:
+    """Play a stretch of users; the ``cost`` of what is returned is cumulative."""
+
+    def one(learning: Learning, arrival: Arrivals, keys: Keys) -> tuple[Learning, Served]:
+        source = Source(keys, arrival.users)
+        user = arrival.users.astype(float) + policy.warmup
+        return serve(problem, policy, learning, user, arrival, source)
+
+    def step(carry: Carry, arrival: Arrivals) -> tuple[Carry, Served]:
+        learning, served = jax.vmap(one, (-1, _LAST, -1), -1)(carry.learning, arrival, keys)
+        regret = carry.regret + served.cost
+        return Carry(learning, regret), served._replace(cost=regret)
+
+    return lax.scan(step, carry, arrived)
+
+
+# The user's number is the same in all trials; everything else has the trials on its last axis.
+_LAST = Arrivals(None, *[-1] * (len(Arrivals._fields) - 1))  # type: ignore[arg-type]
+
+
+class _reporting:
+    """A progress bar, somebody's callback, or nothing."""
+
+    def __init__(self, progress: bool | Callable[[int], None], total: int) -> None:
+        self._progress, self._total = progress, total
+
+    def __enter__(self) -> Callable[[int], None]:
+        if callable(self._progress):
+            return self._progress
+        from tqdm import tqdm
+
+        self._bar = tqdm(
+            total=self._total, unit=" users", unit_scale=True, disable=not self._progress, leave=False
+        )
+        return lambda played: self._bar.update(played) and None
+
+    def __exit__(self, *error: object) -> None:
+        if not callable(self._progress):
+            self._bar.close()

@@ -1,0 +1,1 @@
+"""Outcome models: NumPyro programs, one a file."""
