@@ -37,8 +37,8 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from hrprob.errors import InvalidInput
+from hrprob.noise import NORMAL, Noise
 from hrprob.precision import float64, is_traced
-from hrprob.problem.noise import NORMAL, Noise
 
 __all__ = [
     "Best",

@@ -45,9 +45,9 @@ from jax.typing import ArrayLike
 
 from hrprob.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob.lifetime import h
+from hrprob.noise import NORMAL, Noise
 from hrprob.precision import double_precision, float64, is_traced
 from hrprob.problem.link import Affine
-from hrprob.problem.noise import NORMAL, Noise
 from hrprob.record import record, settle
 
 __all__ = ["VERSIONS", "ConfidenceSets", "Domain", "LipschitzConstants", "lipschitz_constants"]

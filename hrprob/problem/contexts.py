@@ -1,7 +1,7 @@
 """The contexts that a user arrives with: one vector of norm at most 1 an action.
 
 A kind of contexts says how many actions there are and makes them in two steps:
-``draw`` takes the random numbers from a :class:`~hrprob.problem.source.Source`,
+``draw`` takes the random numbers from a :class:`~hrprob.source.Source`,
 ``place`` turns them into contexts. The steps are compiled apart, because a compiler
 that sees both computes every random number anew for each of its uses.
 
@@ -19,8 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob.errors import InvalidInput, check_count
-from hrprob.problem.source import Purpose, Source
 from hrprob.record import record, settle
+from hrprob.source import Purpose, Source
 
 __all__ = ["Ball", "Contexts", "Finite", "Sphere", "read_context_sets"]
 

@@ -18,7 +18,7 @@ import jax
 from jax.typing import ArrayLike
 
 from hrprob import lifetime
-from hrprob.problem.noise import Noise
+from hrprob.noise import Noise
 from hrprob.record import record
 
 __all__ = ["Lifetime", "Objective"]
@@ -46,7 +46,7 @@ class Lifetime:
 
     Examples
     --------
-    >>> from hrprob.problem.noise import NORMAL
+    >>> from hrprob.noise import NORMAL
     >>> float(Lifetime().value(0.3, 2.0, 0.3, NORMAL))
     2.0
     """

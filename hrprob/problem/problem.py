@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from hrprob.errors import InvalidInput, check_count, check_number, check_vector
+from hrprob.noise import NORMAL, Noise
 from hrprob.problem.contexts import Contexts, Finite, Sphere
 from hrprob.problem.link import Affine
-from hrprob.problem.noise import NORMAL, Noise
 from hrprob.problem.objective import Lifetime, Objective
 from hrprob.problem.satisfaction import Satisfaction, Uniform
 from hrprob.record import record, settle

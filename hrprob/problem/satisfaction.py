@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.errors import InvalidInput, check_number
-from hrprob.problem.source import Purpose, Source
 from hrprob.record import record, settle
+from hrprob.source import Purpose, Source
 
 __all__ = ["Fixed", "Infinite", "Satisfaction", "Uniform"]
 

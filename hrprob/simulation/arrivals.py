@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.problem import Problem
-from hrprob.problem.source import Source
+from hrprob.source import Source
 
 __all__ = ["BLOCK_OF_ROUNDS", "WARMUP_USERS", "Arrivals", "arrivals"]
 

@@ -32,10 +32,10 @@ from hrprob.errors import InvalidInput, check_count
 from hrprob.policies.base import Policy
 from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.problem.source import Source, trial_keys
 from hrprob.simulation.arrivals import WARMUP_USERS, Arrivals, arrivals
 from hrprob.simulation.results import Recorder, Timing, kept_users
 from hrprob.simulation.serving import Learning, Served, serve, serve_at_random
+from hrprob.source import Source, trial_keys
 
 __all__ = ["named", "simulate"]
 

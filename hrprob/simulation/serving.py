@@ -21,8 +21,8 @@ from jax import lax
 
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem import Problem
-from hrprob.problem.source import Purpose, Source
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
+from hrprob.source import Purpose, Source
 
 __all__ = ["MOST_ROUNDS", "Learning", "Served", "serve", "serve_at_random"]
 

@@ -30,8 +30,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from hrprob.precision import float64
-from hrprob.problem.source import Purpose, Source
 from hrprob.record import record
+from hrprob.source import Purpose, Source
 
 __all__ = ["NORMAL", "Noise", "Normal"]
 

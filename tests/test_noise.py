@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hrprob.noise import NORMAL, Normal
 from hrprob.precision import double_precision
-from hrprob.problem.noise import NORMAL, Normal
-from hrprob.problem.source import Source, trial_keys
+from hrprob.source import Source, trial_keys
 
 mpmath.mp.dps = 50
 
