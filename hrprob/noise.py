@@ -42,7 +42,6 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _TAIL = -6.0
 _TAIL_DEPTH = 20
 
-
 # A plain call then compiles one program for each shape, not one for every operation; within a trace
 # the operations are laid out as if this were not here.
 _compiled = functools.partial(jax.jit, inline=True)

@@ -1,6 +1,7 @@
 """What is chosen: one policy a file, one registry."""
 
 from hrprob.policies.base import Learner, Policy, Seen
+from hrprob.policies.cmdp import CMDP
 from hrprob.policies.greedy import Greedy
 from hrprob.policies.hr_ucb import HRUCB
 from hrprob.policies.linucb import LinUCB
@@ -10,6 +11,7 @@ from hrprob.policies.registry import describe, kinds, make, register
 from hrprob.policies.sigma_max import SigmaMaxUCB
 
 __all__ = [
+    "CMDP",
     "HRUCB",
     "Greedy",
     "Learner",

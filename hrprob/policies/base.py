@@ -60,8 +60,9 @@ class Seen(NamedTuple):
     """
 
     user: jax.Array  # () number of users arrived so far, this one and the warm-up included
+    contexts: jax.Array  # (actions, d)
     action: jax.Array  # () int
-    context: jax.Array  # (d,)
+    context: jax.Array  # (d,) that of the action
     beta: jax.Array  # ()
     played: jax.Array  # () rounds played
     left: jax.Array  # () bool: the last of them made the user leave

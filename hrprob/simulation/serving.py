@@ -84,6 +84,7 @@ def _serve_lazily(
     lifetime = _with_remainder(problem, source, stay.alive, stay.played, mean, deviation, arrival.beta)
     seen = Seen(
         user=user,
+        contexts=arrival.contexts,
         action=action,
         context=arrival.contexts[action],
         beta=arrival.beta,
@@ -182,6 +183,7 @@ def _play_rounds(
         taken = jnp.where(policy.quota(now.learning.taken, user) > 0, 1.0, 0.0)
         seen = Seen(
             user=user,
+            contexts=arrival.contexts,
             action=action,
             context=arrival.contexts[action],
             beta=arrival.beta,

@@ -85,10 +85,11 @@ def stream(x, r, ridge):
 
 @pytest.mark.parametrize("kind", ["sphere", "one direction"])
 def test_a_long_stream_does_not_drift(kind):
-    """After 1e5 updates V⁻¹ is off by 5e-15 on the sphere and the estimates by about as much.
+    """After 1e5 updates V⁻¹ is off by 4e-15 on the sphere, and the estimates by 1e-14.
 
-    With all contexts within 1e-3 of one direction V has a condition number of 1e5 and
-    the direction is learnt at the cost of the others: the errors stay below 1e-10.
+    With all contexts within 1e-3 of one direction V has a condition number of 8e4. There V⁻¹
+    and θ̂ are off by 5e-12 and φ̂ by 7e-10, and so is the φ̂ of a fresh factorisation: it is not
+    the updates that lose digits but the expansion of the squared residuals.
     """
     x, r = samples(8, 100_000, 4)
     if kind == "one direction":
@@ -96,7 +97,7 @@ def test_a_long_stream_does_not_drift(kind):
     with double_precision():
         statistics, estimates = jax.jit(stream)(x, r, 1.0)
     theta, phi = by_definition(x, r, 1.0)
-    tolerance = 1e-12 if kind == "sphere" else 1e-9
+    tolerance = 1e-12 if kind == "sphere" else 1e-8
     assert float(statistics.count) == 100_000
     assert distance(estimates.inverse, np.linalg.inv(x.T @ x + np.eye(4))) < tolerance
     assert distance(estimates.theta, theta) < tolerance
