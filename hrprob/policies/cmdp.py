@@ -113,7 +113,10 @@ class CMDP(Policy):
         if self.partition == "sets":
             if bound.known.sets is None:
                 raise InvalidInput(
-                    "partition", 'must not be "sets"', self.partition, "the contexts are not finitely many sets"
+                    "partition",
+                    'must not be "sets"',
+                    self.partition,
+                    "the contexts are not finitely many sets",
                 )
             sets = np.asarray(bound.known.sets)
             return with_fields(bound, cells=len(sets), centres=sets.reshape(len(sets), -1))
@@ -142,9 +145,7 @@ class CMDP(Policy):
         worth = 1.0 / (1.0 - self.discount * (1.0 - chance))
         unknown = state.tries[cell] < jnp.sqrt(state.departures.sum() + 1.0)
         lottery = jax.random.uniform(key, chance.shape)
-        return jnp.where(
-            jnp.any(unknown), jnp.argmax(jnp.where(unknown, lottery, -1.0)), jnp.argmax(worth)
-        )
+        return jnp.where(jnp.any(unknown), jnp.argmax(jnp.where(unknown, lottery, -1.0)), jnp.argmax(worth))
 
     def update(self, state: CMDPState, seen: Seen) -> CMDPState:
         """Count what happened in the user's cell."""

@@ -1,0 +1,368 @@
+"""The command line: ``hrprob run``, ``hrprob policies``.
+
+Each subcommand is a :class:`Command`: one function that adds its arguments and one that
+runs it. Nothing heavy is imported before a subcommand needs it, so ``hrprob --help``
+answers at once.
+
+=====  ===========================================================
+exit   when
+=====  ===========================================================
+0      all went well
+1      the machine failed us: a full disk, too little memory
+2      an input cannot be used; one line on stderr, nothing written
+130    interrupted
+=====  ===========================================================
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import hrprob
+
+if TYPE_CHECKING:
+    from hrprob.config import Experiment
+
+__all__ = ["main"]
+
+
+# Loops over small states run as one kernel: a sixth less CPU time on the paper's comparison, the same numbers.
+_XLA_FLAGS = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000"
+
+
+class Command(NamedTuple):
+    """A subcommand: what it is for, its arguments, and how it is run."""
+
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; those of the process if not given.
+
+    Examples
+    --------
+    >>> main(["policies", "--import", "no_such_module"])
+    2
+    """
+    arguments = _parser().parse_args(argv)
+    # It loads NumPy, and --help has been answered by now.
+    from hrprob.errors import InvalidInput
+
+    try:
+        COMMANDS[arguments.command].run(arguments)
+        sys.stdout.flush()
+    except InvalidInput as error:
+        return _complain(f"error: {error}", 2)
+    except BrokenPipeError:
+        return _without_reader()
+    except OSError as error:
+        return _complain(f"error: {error}", 1)
+    except MemoryError as error:
+        return _complain(f"error: too little memory, try fewer trials or --keep 1000: {error}", 1)
+    except KeyboardInterrupt:
+        return _complain("interrupted, nothing written", 130)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hrprob", description="Lifetime maximisation: bandits whose users may leave for good."
+    )
+    parser.add_argument("--version", action="version", version=f"hrprob {hrprob.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        subparser = commands.add_parser(name, help=command.help, description=f"{command.help}.")
+        command.add_arguments(subparser)
+    return parser
+
+
+def _complain(message: str, status: int) -> int:
+    # One line, whatever the message quotes.
+    print("hrprob:", " ".join(message.split()), file=sys.stderr)
+    return status
+
+
+def _without_reader() -> int:
+    # Whoever read our output has gone (`hrprob policies | head`); what Python would still flush goes nowhere.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--import",
+        dest="modules",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="import this module first, for the policies it registers; may be given more than once",
+    )
+
+
+def _import(modules: list[str]) -> None:
+    from hrprob.errors import InvalidInput
+
+    if modules and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    for name in modules:
+        must = "must be a module that can be imported"
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise InvalidInput("--import", must, name, "give its name, not its file: package.module")
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise InvalidInput("--import", must, name, str(error)) from None
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="configuration, a TOML file")
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder for the results")
+    for name, meaning in (
+        ("users", "users who arrive, T"),
+        ("trials", "independent trials"),
+        ("seed", "seed of everything random"),
+    ):
+        parser.add_argument(f"--{name}", type=int, metavar="N", help=f"{meaning}; unless given, as in FILE")
+    parser.add_argument(
+        "--keep",
+        type=_keep,
+        default="auto",
+        metavar="WHICH",
+        help='users to keep in results.nc: "all", each N-th, or as many as fit ("auto", the default)',
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no table")
+    _add_import(parser)
+
+
+def _keep(text: str) -> str | int:
+    if text in ("auto", "all"):
+        return text
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f'must be "auto", "all" or a whole number from 1 on, got {text!r}')
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    wall, cpu = time.perf_counter(), time.process_time()
+    _prepare_jax()
+    _import(arguments.modules)
+    from hrprob import config, output
+    from hrprob.simulation.engine import simulate
+
+    experiment = _override(config.read(arguments.file), arguments)
+    with output.staged(arguments.out) as folder:
+        dataset = simulate(
+            experiment.problem,
+            experiment.policies,
+            users=experiment.users,
+            trials=experiment.trials,
+            seed=experiment.seed,
+            keep=arguments.keep,
+            progress=sys.stderr.isatty() and not arguments.quiet,
+        )
+        facts = output.manifest(
+            experiment,
+            dataset,
+            keep=arguments.keep,
+            command=sys.argv,
+            wall_seconds=time.perf_counter() - wall,
+            cpu_seconds=time.process_time() - cpu,
+        )
+        output.write(folder, dataset, facts)
+    if not arguments.quiet:
+        _print(_table_of(output.summary(dataset), experiment.users))
+        _print(f"\nresults in {arguments.out}")
+
+
+def _override(experiment: Experiment, arguments: argparse.Namespace) -> Experiment:
+    from hrprob.errors import InvalidInput
+
+    given = {name: getattr(arguments, name) for name in ("users", "trials", "seed")}
+    try:
+        return experiment.replace(**{name: value for name, value in given.items() if value is not None})
+    except InvalidInput as error:
+        raise InvalidInput(f"--{error.field}", error.must, error.got, error.remedy) from None
+
+
+def _table_of(summary: dict[str, Any], users: int) -> str:
+    rows = [("policy", f"regret at {users}", "mean lifetime", "seconds")]
+    for name, entry in summary.items():
+        regret, lifetime = _with_error(entry["regret"][str(users)], 1), _with_error(entry["lifetime"], 3)
+        rows.append((name, regret, lifetime, f"{entry['seconds']:.1f}"))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+
+
+def _with_error(entry: dict[str, float | None], digits: int) -> str:
+    mean, error = entry["mean"], entry["se"]
+    if mean is None:
+        return "not finite"
+    return f"{mean:.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")
+
+
+def _add_policies_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    _add_import(parser)
+
+
+def _policies(arguments: argparse.Namespace) -> None:
+    _import(arguments.modules)
+    from hrprob.policies import registry
+
+    entries = registry.describe()
+    if arguments.json:
+        for entry in entries:
+            entry["parameters"] = {
+                name: "required" if default is MISSING else default
+                for name, default in entry["parameters"].items()
+            }
+        _print(json.dumps(entries, indent=2, ensure_ascii=False, default=str))
+        return
+    for entry in entries:
+        _print(f"{entry['kind']}\n    {entry['description']}")
+        for name, default in entry["parameters"].items():
+            _print(f"    {name} {_default(default)}")
+
+
+def _default(default: Any) -> str:
+    if default is MISSING:
+        return "(required)"
+    return "(optional)" if default is None else f"= {json.dumps(default, default=str)}"
+
+
+def _add_reproduce_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--panel",
+        dest="panels",
+        action="append",
+        choices=("a", "b", "c", "d", "index"),
+        help="only this panel; may be given more than once",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", default="results/reproduce", help="folder for everything (%(default)s)"
+    )
+    parser.add_argument("--users", type=int, metavar="N", help="users in place of 30000")
+    parser.add_argument("--trials", type=int, metavar="N", help="trials in place of 20")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed in place of 0")
+    parser.add_argument("--quick", action="store_true", help="few users and trials: to see that it works")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no verdicts")
+
+
+def _reproduce(arguments: argparse.Namespace) -> None:
+    _prepare_jax()
+    from hrprob.errors import InvalidInput
+    from hrprob.reproduce.command import reproduce
+    from hrprob.reproduce.page import verdicts_in_words
+    from hrprob.reproduce.parts import PANELS
+
+    say: Callable[[str], None] = (lambda line: None) if arguments.quiet else _print
+    if arguments.quick:
+        say("QUICK: too few users and trials to compare anything; this only shows that it works.")
+    try:
+        done = reproduce(
+            arguments.out,
+            panels=arguments.panels or PANELS,
+            users=arguments.users,
+            trials=arguments.trials,
+            seed=arguments.seed,
+            quick=arguments.quick,
+            say=say,
+            progress=sys.stderr.isatty() and not arguments.quiet,
+        )
+    except InvalidInput as error:
+        if error.field in ("users", "trials", "seed"):
+            raise InvalidInput(f"--{error.field}", error.must, error.got, error.remedy) from None
+        raise
+    for good, words in verdicts_in_words(done.curves, done.claims):
+        say(f"  {'✓' if good else '✗'} {words}")
+    say(f"\nreport in {Path(arguments.out, 'report.html')}")
+
+
+def _print(text: str) -> None:
+    """Print to stdout, with what a terminal of another encoding cannot show replaced."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, errors="replace").decode(encoding))
+
+
+def _prepare_jax() -> None:
+    """Switch JAX to float64 for this process, and let it keep compiled programs between processes."""
+    os.environ.setdefault("XLA_FLAGS", _XLA_FLAGS)
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    cache = _cache_folder()
+    if cache is not None:
+        jax.config.update("jax_compilation_cache_dir", str(cache))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def _cache_folder() -> Path | None:
+    """Return where compiled programs are kept, or None where nothing can be or is to be."""
+    told = os.environ.get("HRPROB_CACHE")
+    if told == "":
+        return None
+    try:
+        user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(told or Path(user, "hrprob")) / _processor()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".writable").touch()
+    except (OSError, RuntimeError):
+        # Without a home or the right to write there, programs are compiled anew: slower, the same numbers.
+        return None
+    return folder
+
+
+def _processor() -> str:
+    """Return a name for what programs are compiled for: a home may be shared by unlike machines."""
+    try:
+        features = [
+            line
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if "model name" in line or "flags" in line
+        ]
+    except OSError:
+        features = [platform.processor()]
+    return f"{platform.machine()}-{hashlib.sha256(''.join(sorted(set(features))).encode()).hexdigest()[:12]}"
+
+
+COMMANDS = {
+    "run": Command(
+        "play the policies of a configuration and write what came of it", _add_run_arguments, _run
+    ),
+    "reproduce": Command(
+        "play the paper's figures, with the published curves laid over ours",
+        _add_reproduce_arguments,
+        _reproduce,
+    ),
+    "policies": Command(
+        "describe the policies that a configuration can name", _add_policies_arguments, _policies
+    ),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The paper's figures, with the published curves laid over ours, and what they decide."""

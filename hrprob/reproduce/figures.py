@@ -1,0 +1,254 @@
+"""Figures 1 and 2 of the paper, the panels as the text has them, and what the printed index does."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MultipleLocator
+from scipy import stats
+
+from hrprob.plots import COLUMN_WIDTH, Look, interval, look_of, style
+from hrprob.reproduce.published import published_curves
+
+__all__ = ["LABELS", "figure_1", "figure_2", "figure_index"]
+
+LABELS = {
+    "hr-ucb-k2": "HR-UCB, $K=2$",
+    "hr-ucb-k3": "HR-UCB, $K=3$",
+    "hr-ucb-k5": "HR-UCB, $K=5$",
+    "hr-ucb-k5-released-width": r"HR-UCB, $K=5$, released $\xi$",
+    "linucb": "LinUCB",
+    "sigma-max-ucb": r"$\sigma_{\max}$-UCB",
+    "cmdp": "CMDP",
+    "cmdp-with-beta": r"CMDP with $\beta$",
+    "coin-toss": "coin toss, 2 actions",
+    "greedy": "greedy",
+    "thompson": "Thompson",
+    "random": "random",
+    "paper": r"$\xi$ as printed",
+    "corrected": r"$\xi$ corrected",
+    "computed-constants": r"$\xi$ with $C_3, C_4$ computed",
+    "released": r"$\xi$ released",
+}
+
+# One look a policy, the same in every panel; greys are for what the paper left out.
+_LOOKS = {
+    name: look_of(place)
+    for name, place in {
+        "hr-ucb-k2": 1,
+        "hr-ucb-k3": 2,
+        "hr-ucb-k5": 0,
+        "hr-ucb-k5-released-width": 5,
+        "linucb": 4,
+        "sigma-max-ucb": 3,
+        "cmdp": 1,
+        "paper": 0,
+        "corrected": 2,
+        "computed-constants": 4,
+        "released": 5,
+    }.items()
+} | {
+    "cmdp-with-beta": Look("#8C510A", "--", "v"),
+    "coin-toss": Look("#999999", ":", ""),
+    "greedy": Look("#000000", (0, (4, 1)), ""),
+    "thompson": Look("#7F3C8D", (0, (5, 1, 1, 1)), ""),
+    "random": Look("#999999", ":", ""),
+}
+
+# Curves that can coincide are drawn ever thinner, so that each is seen.
+_WIDTHS = {"hr-ucb-k2": 3.0, "hr-ucb-k3": 2.0, "cmdp": 2.2, "computed-constants": 2.2}
+
+_TITLES = {
+    "a": "(a) HR-UCB by growth $K$",
+    "b": "(b) LinUCB, CMDP, HR-UCB",
+    "c": r"(c) $\sigma_{\max}$-UCB, HR-UCB",
+    "d": "(d) ten discrete context sets",
+}
+_POINTS = 150
+
+
+def figure_1() -> Figure:
+    """Return Figure 1: (a) outcomes whose spread grows with the context, (b) two risks at one β."""
+    rng = np.random.default_rng(7)
+    with style():
+        figure = Figure(figsize=(2 * COLUMN_WIDTH, 2.3), layout="constrained")
+        left, right = figure.subplots(1, 2)
+
+        x = rng.uniform(0.0, 1.0, 260)
+        grid = np.linspace(0.0, 1.0, 100)
+        mean, deviation = 0.3 + 0.6 * grid, np.sqrt(0.01 + 0.24 * grid)
+        outcomes = 0.3 + 0.6 * x + np.sqrt(0.01 + 0.24 * x) * rng.standard_normal(260)
+        left.fill_between(
+            grid, mean - 1.96 * deviation, mean + 1.96 * deviation, color="#56B4E9", alpha=0.3, lw=0
+        )
+        left.plot(x, outcomes, ".", color="#555555", ms=2.2, mew=0)
+        left.plot(grid, mean, color="#0072B2")
+        left.set(xlabel="context $x$ (one dimension)", ylabel="outcome $r$")
+        left.set_title("(a) heteroscedastic outcomes")
+        handles = [
+            Line2D([], [], color="#0072B2", label=r"mean $\theta x$"),
+            Line2D([], [], color="#56B4E9", alpha=0.5, lw=5, label="95 % of outcomes"),
+        ]
+        left.legend(handles=handles, loc="upper left")
+
+        beta, grid = -0.8, np.linspace(-4.5, 4.5, 400)
+        for number, (mu, sigma, color, height) in enumerate(
+            ((0.7, 0.75, "#D55E00", 0.4), (0.9, 1.5, "#0072B2", 0.2)), start=1
+        ):
+            density = stats.norm.pdf(grid, mu, sigma)
+            risk = stats.norm.cdf(beta, mu, sigma)
+            right.plot(grid, density, color=color)
+            right.fill_between(grid, density, where=grid <= beta, color=color, alpha=0.45, lw=0)
+            right.annotate(
+                f"$P_{number}(r<\\beta) = {risk:.2f}$",
+                xy=(beta - 0.2, stats.norm.pdf(beta - 0.2, mu, sigma) * 0.6),
+                xytext=(-1.75, height),
+                ha="right",
+                color=color,
+                fontsize=7,
+                arrowprops={"arrowstyle": "-", "color": color, "lw": 0.6, "relpos": (1.0, 0.5)},
+            )
+            side = 1.35 * sigma
+            right.text(
+                mu + side + 0.25,
+                stats.norm.pdf(mu + side, mu, sigma) + 0.015,
+                f"$P_{number}$: $\\mu_{number}={mu}$, $\\sigma_{number}={sigma}$",
+                color=color,
+                fontsize=7,
+            )
+        right.axvline(beta, color="#000000", lw=0.8, ls="--")
+        right.text(beta + 0.08, 0.545, r"$\beta$", va="top")
+        right.set(xlabel="outcome $r$", ylabel=r"density $\psi(r)$", ylim=(0, 0.56), xlim=(-4.6, 6.8))
+        right.set_title("(b) two actions, one satisfaction level")
+    return figure
+
+
+def figure_2(setting: str, runs: dict[str, xarray.Dataset], published: bool) -> Figure:
+    """Return Figure 2, as many of its panels as there are runs for.
+
+    Parameters
+    ----------
+    setting : str
+        Stands above the figure.
+    runs : dict
+        By panel, and "b-cmdp" for the run of CMDP that has a problem of its own.
+    published : bool
+        Whether the published points are laid on top.
+    """
+    panels = [panel for panel in _TITLES if panel in runs]
+    with style():
+        rows = -(-len(panels) // 2)
+        columns = min(2, len(panels))
+        figure = Figure(figsize=(columns * COLUMN_WIDTH, 2.75 * rows + 0.15), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for place, panel in zip(grid.flat, panels, strict=False):
+            _draw_panel(place, panel, runs, published)
+        for place in grid.flat[len(panels) :]:
+            place.set_axis_off()
+        trials = next(iter(runs.values())).sizes["trial"]
+        note = "; open circles: published means of 20" if published else ""
+        figure.suptitle(
+            f"{setting}: mean of {trials} trials, 95 % bands{note}", fontsize=7.5, color="#555555"
+        )
+    return figure
+
+
+def _draw_panel(axes: Axes, panel: str, runs: dict[str, xarray.Dataset], published: bool) -> None:
+    drawn = [(name, runs[panel]) for name in runs[panel].policy.values if _shown(name, panel)]
+    if panel == "b" and "b-cmdp" in runs and "cmdp" not in runs["b"].policy.values:
+        drawn = [("cmdp", runs["b-cmdp"]), *drawn]
+    for name, run in sorted(drawn, key=lambda pair: list(_LOOKS).index(pair[0])):
+        _draw_curve(axes, run, name)
+    if published:
+        for curve in published_curves():
+            if curve.panel == panel:
+                axes.plot(
+                    curve.users,
+                    curve.regret,
+                    "o",
+                    mfc="none",
+                    mec=_LOOKS[curve.policy].color,
+                    mew=0.6,
+                    ms=3,
+                    zorder=5,
+                )
+    axes.set_title(_TITLES[panel])
+    axes.set(xlabel="users (thousands)", ylabel="pseudo regret (rounds)")
+    last = float(runs[panel].user[-1])
+    axes.set_xlim(0, last)
+    # A curve that grows far beyond the others would press them flat.
+    ends = sorted(float(run.regret.sel(policy=name).isel(user=-1).mean()) for name, run in drawn)
+    if ends[-1] > 6 * max(ends[0], 1.0):
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=max(1.0, ends[0] / 8))
+    else:
+        axes.set_ylim(bottom=0)
+    _thousands(axes, last)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24), ncols=2, columnspacing=1.2)
+
+
+def _shown(name: str, panel: str) -> bool:
+    from hrprob.reproduce.parts import PARTS
+
+    return any(name in part.panels.get(panel, ()) for part in PARTS.values())
+
+
+def _thousands(axes: Axes, last: float) -> None:
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda users, _: f"{users / 1000:g}"))
+    if last >= 10000:
+        axes.xaxis.set_major_locator(MultipleLocator(10000 if last <= 40000 else last // 4000 * 1000))
+
+
+def _draw_curve(axes: Axes, run: xarray.Dataset, name: str, logarithmic: bool = False) -> None:
+    look = _LOOKS[name]
+    users = run.user.values
+    wanted = (
+        np.geomspace(users[0], users[-1], _POINTS)
+        if logarithmic
+        else np.linspace(users[0], users[-1], _POINTS)
+    )
+    places = np.unique(np.searchsorted(users, wanted).clip(0, len(users) - 1))
+    mean, half = interval(run.regret.sel(policy=name).values[:, places])
+    axes.plot(
+        users[places],
+        mean,
+        color=look.color,
+        linestyle=look.linestyle,
+        linewidth=_WIDTHS.get(name, 1.1),
+        label=LABELS.get(name, name),
+    )
+    if np.all(np.isfinite(half)):
+        floor = 1e-3 if logarithmic else 0.0
+        axes.fill_between(
+            users[places], np.maximum(mean - half, floor), mean + half, color=look.color, alpha=0.18, lw=0
+        )
+
+
+def figure_index(run: xarray.Dataset, bounds: dict[str, np.ndarray]) -> Figure:
+    """Return what each ξ does, on logarithmic axes, below the bound of Theorem 3.
+
+    Parameters
+    ----------
+    run : xarray.Dataset
+        HR-UCB with each width, greedy and random.
+    bounds : dict
+        The bound at each user of the run, by version.
+    """
+    with style():
+        figure = Figure(figsize=(1.45 * COLUMN_WIDTH, 3.6), layout="constrained")
+        axes = figure.subplots()
+        for name in run.policy.values:
+            _draw_curve(axes, run, str(name), logarithmic=True)
+        users = run.user.values
+        for (version, bound), line in zip(bounds.items(), ((0, (1, 1)), "--"), strict=False):
+            axes.plot(users, bound, color="#7F0000", lw=1.0, ls=line, label=f"Theorem 3, {version}")
+        # What the first few users cost is noise, and would take half of the axis.
+        axes.set(xscale="log", yscale="log", xlabel="users", ylabel="pseudo regret (rounds)")
+        axes.set_xlim(10, users[-1])
+        axes.set_ylim(bottom=3)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+        axes.set_title(f"HR-UCB with each $\\xi$, $K=5$: mean of {run.sizes['trial']} trials, 95 % bands")
+    return figure

@@ -1,0 +1,266 @@
+r"""What the curves decide: which agree with the published ones, and which claims hold.
+
+**A curve agrees** at a user if our mean lies within three standard errors of the
+published one. Both are means of the same number of trials; the published standard error is
+taken to be ours, so that of the difference is √2 times ours. As it is estimated from few
+trials, the difference in standard errors follows Student's t; it is given as the normal
+score of the same chance, so that three means what one expects of three.
+
+**Growth.** Two numbers describe a curve R(t) over the last two thirds of the users, each
+computed in every trial and averaged, with a 95 % t interval over trials:
+
+- the *growth exponent*: slope of ln R(t) on ln t; 1 is linear, ½ is √t, 0 is flat;
+- the *rate ratio*: regret gathered in the last third over that in the middle third; 1 is
+  linear, (√3 − √2)/(√2 − 1) = 0.77 is √t. Unlike the exponent it forgets how the curve began.
+
+A regret is called *sublinear* if both numbers lie below 1 by more than three standard errors, and
+*linear* if the rate ratio does not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray
+from scipy import stats
+
+from hrprob.reproduce.published import published_curves
+
+__all__ = [
+    "Claim",
+    "CurvePoint",
+    "Estimate",
+    "claims",
+    "compare_curves",
+    "growth_exponent",
+    "paired_difference",
+    "rate_ratio",
+]
+
+MOST_STANDARD_ERRORS = 3.0
+
+
+class Estimate(NamedTuple):
+    """A mean over trials with its standard error and 95 % interval."""
+
+    mean: float
+    se: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{_short(self.mean)} [{_short(self.low)}, {_short(self.high)}]"
+
+    def below(self, value: float) -> bool:
+        """Say whether the mean lies below ``value`` by more than three standard errors."""
+        return self.mean + MOST_STANDARD_ERRORS * self.se < value
+
+    def above(self, value: float) -> bool:
+        """Say whether the mean lies above ``value`` by more than three standard errors."""
+        return self.mean - MOST_STANDARD_ERRORS * self.se > value
+
+
+class CurvePoint(NamedTuple):
+    """One point of a published curve beside ours."""
+
+    panel: str
+    policy: str
+    user: int
+    published: float
+    mean: float
+    se: float
+    z: float
+    agrees: bool
+
+
+class Claim(NamedTuple):
+    """A claim of the paper's simulation section and what decides it."""
+
+    claim: str
+    setting: str
+    holds: bool
+    evidence: str
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
+
+
+def estimate(values: np.ndarray) -> Estimate:
+    """Return the mean over trials with its 95 % t interval.
+
+    Examples
+    --------
+    >>> print(estimate(np.array([1.0, 2.0, 3.0])))
+    2.00 [-0.48, 4.48]
+    """
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Estimate(mean, math.inf, -math.inf, math.inf)
+    se = float(np.std(values, ddof=1) / math.sqrt(len(values)))
+    half = float(stats.t.ppf(0.975, len(values) - 1)) * se
+    return Estimate(mean, se, mean - half, mean + half)
+
+
+def _regret(run: xarray.Dataset, policy: str) -> xarray.DataArray:
+    return run.regret.sel(policy=policy)
+
+
+def growth_exponent(run: xarray.Dataset, policy: str) -> Estimate:
+    """Return the slope of ln R(t) on ln t over the last two thirds of the users."""
+    regret = _regret(run, policy)
+    late = regret.sel(user=slice(int(run.user[-1]) / 3, None))
+    # Equal steps of ln t, so that the many late users do not outweigh the rest.
+    grid = np.unique(np.geomspace(float(late.user[0]), float(late.user[-1]), 40))
+    points = late.sel(user=grid, method="nearest")
+    x = np.log(points.user.values.astype(float))
+    y = np.log(np.maximum(points.values, 1e-12))
+    x = x - x.mean()
+    return estimate((y * x).sum(axis=1) / (x * x).sum())
+
+
+def rate_ratio(run: xarray.Dataset, policy: str) -> Estimate:
+    """Return the regret of the last third over that of the middle third.
+
+    It is a ratio of means, with the interval of Fieller's linearisation: the mean of
+    (last − ratio · middle)/mean(middle) over trials.
+    """
+    regret = _regret(run, policy)
+    last = int(run.user[-1])
+    first, second, third = (
+        regret.sel(user=place, method="nearest").values for place in (last / 3, 2 * last / 3, last)
+    )
+    middle, late = second - first, third - second
+    if np.mean(middle) <= 0:
+        return Estimate(0.0, 0.0, 0.0, 0.0)
+    ratio = float(np.mean(late) / np.mean(middle))
+    spread = estimate((late - ratio * middle) / np.mean(middle))
+    return Estimate(ratio, spread.se, ratio + spread.low, ratio + spread.high)
+
+
+def paired_difference(run: xarray.Dataset, policy: str, other: str, since: float = 0.0) -> Estimate:
+    """Return how much more regret ``policy`` has than ``other`` at the last user, trial by trial.
+
+    With ``since``, only what was gathered after that share of the users counts.
+    """
+
+    def gathered(name: str) -> np.ndarray:
+        regret = _regret(run, name)
+        start = regret.sel(user=max(1.0, since * int(run.user[-1])), method="nearest") if since else 0.0
+        return np.asarray(regret.isel(user=-1) - start)
+
+    return estimate(gathered(policy) - gathered(other))
+
+
+def compare_curves(runs: dict[str, xarray.Dataset]) -> list[CurvePoint]:
+    """Return every point of every published curve that was run, beside ours.
+
+    Parameters
+    ----------
+    runs : dict
+        The runs by panel: "a", "b", "b-cmdp", "c", "d".
+    """
+    points = []
+    for curve in published_curves():
+        run = runs.get("b-cmdp" if (curve.panel, curve.policy) == ("b", "cmdp") else curve.panel)
+        if run is None:
+            continue
+        for user, published in zip(curve.users, curve.regret, strict=True):
+            if user not in run.user.values:
+                continue
+            ours = _regret(run, curve.policy).sel(user=user).values
+            mean, se = float(np.mean(ours)), float(stats.sem(ours)) if len(ours) > 1 else math.nan
+            z = (
+                _normal_score((mean - published) / (math.sqrt(2.0) * se), len(ours) - 1)
+                if se > 0
+                else math.nan
+            )
+            points.append(
+                CurvePoint(
+                    curve.panel,
+                    curve.policy,
+                    int(user),
+                    float(published),
+                    mean,
+                    se,
+                    z,
+                    bool(abs(z) <= MOST_STANDARD_ERRORS),
+                )
+            )
+    return points
+
+
+def _normal_score(t: float, degrees: int) -> float:
+    """Return the normal number as unlikely as ``t`` is under Student's law."""
+    return math.copysign(float(stats.norm.isf(stats.t.sf(abs(t), degrees))), t)
+
+
+def _growth(run: xarray.Dataset, policy: str) -> tuple[Estimate, Estimate, str]:
+    exponent, ratio = growth_exponent(run, policy), rate_ratio(run, policy)
+    return exponent, ratio, f"growth exponent {exponent}, rate ratio {ratio}"
+
+
+def _sublinear(run: xarray.Dataset, policies: list[str]) -> tuple[bool, str]:
+    found = [(policy, *_growth(run, policy)) for policy in policies]
+    holds = all(exponent.below(1) and ratio.below(1) for _, exponent, ratio, _ in found)
+    return holds, "; ".join(f"{policy}: {evidence}" for policy, _, _, evidence in found)
+
+
+def _linear(run: xarray.Dataset, policy: str) -> tuple[bool, str]:
+    _, ratio, evidence = _growth(run, policy)
+    return not ratio.below(1), f"{policy}: {evidence}"
+
+
+def _early_only(run: xarray.Dataset) -> tuple[bool, str]:
+    late = paired_difference(run, "hr-ucb-k2", "hr-ucb-k5", since=1 / 3)
+    whole = paired_difference(run, "hr-ucb-k2", "hr-ucb-k5")
+    holds = not (late.above(0) or late.below(0))
+    share = late.mean / whole.mean if whole.mean else math.nan
+    return holds, (
+        f"K = 2 less K = 5: {whole} over all users, of which {late} ({share:.0%}) over the last two thirds"
+    )
+
+
+def _best(run: xarray.Dataset, rivals: list[str]) -> tuple[bool, str]:
+    found = [(rival, paired_difference(run, rival, "hr-ucb-k5")) for rival in rivals]
+    holds = all(difference.above(0) for _, difference in found)
+    parts = [f"{rival} less HR-UCB: {difference}" for rival, difference in found]
+    if "greedy" in run.policy.values:
+        parts.append(
+            f"greedy, which the paper leaves out, less HR-UCB: {paired_difference(run, 'greedy', 'hr-ucb-k5')}"
+        )
+    return holds, "; ".join(parts)
+
+
+def claims(setting: str, runs: dict[str, xarray.Dataset]) -> list[Claim]:
+    """Return the claims of the simulation section, decided on one setting's runs.
+
+    Parameters
+    ----------
+    setting : str
+        What the setting is called.
+    runs : dict
+        The runs by panel: "a", "b", "b-cmdp", "c", "d", those that there are.
+    """
+    tests: list[tuple[str, str, Any]] = [
+        ("HR-UCB has sublinear regret whatever K", "a", lambda run: _sublinear(run, _hr_ucb(run))),
+        ("K matters only while users are few", "a", _early_only),
+        ("LinUCB has linear regret", "b", lambda run: _linear(run, "linucb")),
+        ("CMDP has linear regret", "b-cmdp", lambda run: _linear(run, "cmdp")),
+        ("sigma_max-UCB has linear regret", "c", lambda run: _linear(run, "sigma-max-ucb")),
+        ("HR-UCB beats LinUCB", "b", lambda run: _best(run, ["linucb"])),
+        ("HR-UCB beats sigma_max-UCB", "c", lambda run: _best(run, ["sigma-max-ucb"])),
+        ("HR-UCB beats CMDP on the discrete sets", "d", lambda run: _best(run, ["cmdp"])),
+    ]
+    decided = []
+    for claim, panel, test in tests:
+        if panel in runs and runs[panel].sizes["user"] >= 3 and runs[panel].sizes["trial"] >= 2:
+            holds, evidence = test(runs[panel])
+            decided.append(Claim(claim, setting, bool(holds), evidence))
+    return decided
+
+
+def _hr_ucb(run: xarray.Dataset) -> list[str]:
+    return [name for name in ("hr-ucb-k2", "hr-ucb-k3", "hr-ucb-k5") if name in run.policy.values]
