@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "hrprob.agent": ["Agent"],
     "hrprob.errors": ["InvalidInput"],
     "hrprob.estimation.confidence": ["ConfidenceSets", "lipschitz_constants"],
     "hrprob.estimation.glse": ["GLSE"],
+    "hrprob.lifetime": ["h"],
     "hrprob.policies": [
+        "CMDP",
         "HRUCB",
         "Greedy",
         "Learner",
@@ -49,10 +52,13 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [*_MODULE_OF, "__version__"]
 
 if TYPE_CHECKING:
+    from hrprob.agent import Agent as Agent
     from hrprob.errors import InvalidInput as InvalidInput
     from hrprob.estimation.confidence import ConfidenceSets as ConfidenceSets
     from hrprob.estimation.confidence import lipschitz_constants as lipschitz_constants
     from hrprob.estimation.glse import GLSE as GLSE
+    from hrprob.lifetime import h as h
+    from hrprob.policies import CMDP as CMDP
     from hrprob.policies import HRUCB as HRUCB
     from hrprob.policies import Greedy as Greedy
     from hrprob.policies import Learner as Learner

@@ -88,6 +88,8 @@ class Policy:
     """
 
     kind: ClassVar[str]
+    # Whether `bind` looks at the truth of the problem: such a policy is a yardstick, not a method.
+    knows_truth: ClassVar[bool] = False
 
     eager: Any = dataclasses.field(default=False, kw_only=True)
     warmup: Any = dataclasses.field(default=0, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ __all__ = ["Oracle"]
 class Oracle(Policy):
     """Serve the action of largest true value: what regret is measured against."""
 
+    knows_truth: ClassVar[bool] = True
     truth: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def bind(self, problem: Problem, users: int) -> Self:

@@ -59,7 +59,7 @@ _LOOKS = {
 }
 
 # Curves that can coincide are drawn ever thinner, so that each is seen.
-_WIDTHS = {"hr-ucb-k2": 3.0, "hr-ucb-k3": 2.0, "cmdp": 2.2, "computed-constants": 2.2}
+_WIDTHS = {"hr-ucb-k2": 3.0, "hr-ucb-k3": 2.0, "cmdp": 1.9, "computed-constants": 2.2}
 
 _TITLES = {
     "a": "(a) HR-UCB by growth $K$",
@@ -94,7 +94,7 @@ def figure_1() -> Figure:
         ]
         left.legend(handles=handles, loc="upper left")
 
-        beta, grid = -0.8, np.linspace(-4.5, 4.5, 400)
+        beta, grid = -0.8, np.linspace(-5.8, 7.6, 600)
         for number, (mu, sigma, color, height) in enumerate(
             ((0.7, 0.75, "#D55E00", 0.4), (0.9, 1.5, "#0072B2", 0.2)), start=1
         ):
@@ -121,7 +121,7 @@ def figure_1() -> Figure:
             )
         right.axvline(beta, color="#000000", lw=0.8, ls="--")
         right.text(beta + 0.08, 0.545, r"$\beta$", va="top")
-        right.set(xlabel="outcome $r$", ylabel=r"density $\psi(r)$", ylim=(0, 0.56), xlim=(-4.6, 6.8))
+        right.set(xlabel="outcome $r$", ylabel=r"density $\psi(r)$", ylim=(0, 0.56), xlim=(-5.8, 7.6))
         right.set_title("(b) two actions, one satisfaction level")
     return figure
 

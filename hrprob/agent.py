@@ -1,0 +1,173 @@
+"""Any policy, live: real users arrive, outcomes come in one by one.
+
+What the engine does for simulated users, an :class:`Agent` does for real ones, with the
+same policies and the same conventions: the sample set grows by Γ(t), estimates move when
+a user leaves (lazy) or after every round (eager).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hrprob.errors import InvalidInput, check_number, check_vector
+from hrprob.policies.base import Policy, Seen
+from hrprob.precision import double_precision
+from hrprob.problem import Affine, Bounds, Problem, Sphere
+
+__all__ = ["Agent"]
+
+
+class Agent:
+    """A policy at work.
+
+    Parameters
+    ----------
+    policy : Policy
+        What chooses.
+    dimension, actions : int
+        Length of a context, and how many of them a user has.
+    link : Affine
+        f, from φᵀx to the variance.
+    bounds : Bounds
+        Norm bounds of θ* and φ* that the policy may rely on.
+    users : int
+        About how many users will come; a few widths depend on it.
+    seed : int
+        For policies that draw.
+
+    Examples
+    --------
+    >>> import hrprob
+    >>> agent = Agent(hrprob.HRUCB(), dimension=2, actions=2)
+    >>> action = agent.arrive([[0.6, 0.0], [0.0, 0.6]], beta=-0.5)
+    >>> agent.observe(0.3)  # the user stays, and is served the same action
+    0
+    >>> agent.observe(-0.7) is None  # below β: the user has left
+    True
+    >>> agent.users, agent.samples
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        dimension: int,
+        actions: int,
+        link: Affine | None = None,
+        bounds: Bounds | None = None,
+        users: int = 30000,
+        seed: int = 0,
+    ) -> None:
+        if policy.knows_truth:
+            raise InvalidInput(
+                "policy", "must be able to learn", policy.kind, "it needs the truth, unknown here"
+            )
+        nothing = np.zeros(dimension)
+        setting = Problem(
+            theta=nothing,
+            phi=nothing,
+            link=link or Affine(),
+            bounds=bounds or Bounds(),
+            contexts=Sphere(actions=actions),
+        )
+        self.dimension, self.actions = dimension, actions
+        self.users, self.samples = 0, 0
+        with double_precision():
+            self.policy = policy.bind(setting, users)
+            self.state: Any = self.policy.init()
+            self._key = jax.random.key(seed)
+        self._select = jax.jit(lambda policy, *args: policy.select(*args))
+        self._update = jax.jit(lambda policy, *args: policy.update(*args))
+        self._stay: _Stay | None = None
+
+    def arrive(self, contexts: Any, beta: float) -> int:
+        """Take in a new user and return the action to serve first.
+
+        Parameters
+        ----------
+        contexts : array_like, shape (actions, d)
+            One context of norm at most 1 an action.
+        beta : float
+            The user's satisfaction level.
+        """
+        if self._stay is not None:
+            raise InvalidInput(
+                "arrive", "must wait until the user before has left", "a user who stays", "call `leave` first"
+            )
+        array = np.asarray(contexts, dtype=np.float64)
+        if array.shape != (self.actions, self.dimension) or not np.all(np.isfinite(array)):
+            shape = (self.actions, self.dimension)
+            raise InvalidInput(
+                "contexts", f"must be a finite array {shape}", array.shape, "one row an action"
+            )
+        for row in array:
+            check_vector("contexts", row, remedy="one row an action")
+        longest = float(np.linalg.norm(array, axis=1).max())
+        if longest > 1 + 1e-9:
+            raise InvalidInput("contexts", "must have norms of at most 1", longest, "scale all of them alike")
+        self.users += 1
+        self._stay = _Stay(array, float(beta))
+        return self._choose()
+
+    def observe(self, outcome: float) -> int | None:
+        """Take in an outcome; return the next action, or None if the user has left."""
+        if self._stay is None:
+            raise InvalidInput("observe", "must follow `arrive`", "no user", "call `arrive` first")
+        stay, r = self._stay, check_number("outcome", outcome, remedy="it is what the round gave")
+        stay.played += 1
+        if self.policy.quota(jnp.asarray(float(self.samples)), jnp.asarray(float(self.users))) > 0:
+            self.samples += 1
+            stay.taken, stay.total, stay.squares = stay.taken + 1, stay.total + r, stay.squares + r * r
+        if r < stay.beta:
+            self._learn(left=True)
+            self._stay = None
+            return None
+        if not self.policy.eager:
+            return stay.action
+        self._learn(left=False)
+        return self._choose()
+
+    def leave(self) -> None:
+        """Let the user go who is there, for a reason of their own: what was seen is learned."""
+        if self._stay is not None:
+            self._learn(left=False)
+            self._stay = None
+
+    def _choose(self) -> int:
+        stay = self._stay
+        assert stay is not None
+        with double_precision():
+            self._key, key = jax.random.split(self._key)
+            stay.action = int(
+                self._select(self.policy, self.state, key, jnp.asarray(stay.contexts), stay.beta)
+            )
+        return stay.action
+
+    def _learn(self, *, left: bool) -> None:
+        stay = self._stay
+        assert stay is not None
+        with double_precision():
+            numbers = (stay.beta, float(stay.played), left, float(stay.taken), stay.total, stay.squares)
+            seen = Seen(
+                jnp.asarray(float(self.users)),
+                jnp.asarray(stay.contexts),
+                jnp.asarray(stay.action),
+                jnp.asarray(stay.contexts[stay.action]),
+                *(jnp.asarray(number) for number in numbers),
+            )
+            self.state = self._update(self.policy, self.state, seen)
+        stay.played, stay.taken, stay.total, stay.squares = 0, 0, 0.0, 0.0
+
+
+class _Stay:
+    """The user who is there."""
+
+    def __init__(self, contexts: np.ndarray, beta: float) -> None:
+        self.contexts, self.beta = contexts, beta
+        self.action, self.played, self.taken = 0, 0, 0
+        self.total, self.squares = 0.0, 0.0

@@ -1,0 +1,115 @@
+"""``hrprob reproduce`` from end to end, small."""
+
+import json
+import re
+
+import pytest
+import xarray
+
+from hrprob.cli import main
+from hrprob.errors import InvalidInput
+from hrprob.reproduce.command import reproduce
+from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("reproduce") / "out"
+    assert main(["reproduce", "--panel", "d", "--users", "1100", "--trials", "3", "--out", str(out)]) == 0
+    return out
+
+
+def test_everything_is_written(folder):
+    names = {path.name for path in folder.iterdir()}
+    figures = {
+        f"{name}.{kind}"
+        for name in ("figure1", "figure2-released", "figure2-text")
+        for kind in ("png", "svg")
+    }
+    assert names == figures | {"parts", "results.nc", "summary.json", "manifest.json", "report.html"}
+
+
+def test_summary_has_the_stated_form(folder):
+    summary = json.loads((folder / "summary.json").read_text())
+    assert {(point["panel"], point["policy"]) for point in summary["curves"]} == {
+        ("d", "cmdp"),
+        ("d", "hr-ucb-k5"),
+    }
+    assert {point["user"] for point in summary["curves"]} == {1, 1001}
+    assert set(summary["curves"][0]) == {"panel", "policy", "user", "published", "mean", "se", "z", "agrees"}
+    assert all(set(claim) == {"claim", "setting", "holds", "evidence"} for claim in summary["claims"])
+    assert {claim["setting"] for claim in summary["claims"]} == {"released settings", "as the text has it"}
+
+
+def test_results_hold_every_part(folder):
+    with xarray.open_datatree(folder / "results.nc", engine="h5netcdf") as tree:
+        assert set(tree.children) == {"released-d", "text-d"}
+        assert tree["released-d"].regret.dims == ("policy", "trial", "user")
+
+
+def test_report_needs_nothing_from_elsewhere(folder):
+    page = (folder / "report.html").read_text()
+    assert not re.findall(r'(?:src|href)="(?!data:|#)', page)
+    assert page.count("<figure>") == 3
+    assert "hr-ucb-k5" in page
+
+
+def test_second_call_takes_finished_parts_over(folder, capsys):
+    arguments = ["reproduce", "--panel", "d", "--users", "1100", "--trials", "3", "--out", str(folder)]
+    before = json.loads((folder / "summary.json").read_text())
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert "released-d: taken from" in said
+    assert "text-d: taken from" in said
+    after = json.loads((folder / "summary.json").read_text())
+    assert after["curves"] == before["curves"]
+
+
+def test_other_settings_are_played_anew(folder, capsys):
+    arguments = ["reproduce", "--panel", "d", "--users", "1100", "--trials", "2", "--out", str(folder)]
+    assert main(arguments) == 0
+    assert "taken from" not in capsys.readouterr().out
+
+
+def test_a_broken_part_is_played_anew(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "released-d.nc").write_bytes(b"not a file of ours")
+    done = reproduce(tmp_path, panels=["d"], users=30, trials=2)
+    assert done.runs["released-d"].sizes["user"] == 30
+
+
+def test_bad_input_writes_nothing(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["reproduce", "--trials", "0", "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert "--trials" in said
+    assert "got 0" in said
+    assert not out.exists()
+
+
+def test_a_folder_of_somebody_else_is_refused(tmp_path, capsys):
+    (tmp_path / "thesis.tex").write_text("precious")
+    assert main(["reproduce", "--quick", "--out", str(tmp_path)]) == 2
+    assert "thesis.tex" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_unknown_panel_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="--panel"):
+        reproduce(tmp_path, panels=["e"])
+
+
+def test_every_part_can_be_read_and_has_its_policies():
+    for part, policies in parts_of(PANELS).items():
+        experiment = experiment_of(part, policies)
+        assert list(experiment.policies) == policies
+        assert (experiment.users, experiment.trials) == (30000, 20)
+    assert set(parts_of(PANELS)) == set(PARTS)
+
+
+@pytest.mark.slow
+def test_published_curves_agree(tmp_path):
+    """Every published curve, at its last user and along the way, in the full released settings."""
+    done = reproduce(tmp_path, panels=["a", "b", "c", "d"])
+    assert len(done.curves) == 300
+    assert [point for point in done.curves if not point.agrees] == []

@@ -1,0 +1,54 @@
+"""An agent on real outcomes is the engine on simulated ones."""
+
+import numpy as np
+import pytest
+
+import hrprob
+from hrprob.errors import InvalidInput
+from hrprob.precision import double_precision
+from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, arrivals
+from hrprob.source import trial_keys
+
+
+@pytest.mark.parametrize(
+    "policy", [hrprob.HRUCB(growth=2), hrprob.HRUCB(growth=2, eager=True), hrprob.Greedy(), hrprob.LinUCB()]
+)
+def test_agent_acts_as_the_engine_does(policy):
+    users = 60
+    problem = hrprob.Problem(theta=[0.5, 0.2], phi=[0.4, -0.3], satisfaction=hrprob.Uniform(0.0, 1.0))
+    run = hrprob.simulate(problem, policy, users=users, trials=1, seed=4).isel(policy=0, trial=0)
+    with double_precision():
+        came = arrivals(problem, trial_keys(4, np.arange(1)), np.arange(1, users + 1, dtype=np.uint32))
+    agent = hrprob.Agent(policy, dimension=2, actions=20, users=users)
+    for user in range(users):
+        action = agent.arrive(came.contexts[user, :, :, 0], float(came.beta[user, 0]))
+        assert action == int(run.action[user])
+        for played in range(BLOCK_OF_ROUNDS):
+            outcome = (
+                came.mean[user, action, 0] + came.deviation[user, action, 0] * came.noise[user, played, 0]
+            )
+            action = agent.observe(float(outcome))
+            if action is None:
+                assert played + 1 == int(run.lifetime[user])
+                break
+        else:
+            pytest.fail("a stay was longer than the noise drawn for this test: take another seed")
+
+
+def test_wrong_use_is_named():
+    agent = hrprob.Agent(hrprob.Greedy(), dimension=2, actions=2)
+    with pytest.raises(InvalidInput, match="`observe` must follow `arrive`"):
+        agent.observe(0.0)
+    with pytest.raises(InvalidInput, match="norms of at most 1"):
+        agent.arrive([[2.0, 0.0], [0.0, 1.0]], beta=0.0)
+    with pytest.raises(InvalidInput, match="finite array"):
+        agent.arrive([[1.0, 0.0]], beta=0.0)
+    agent.arrive([[1.0, 0.0], [0.0, 1.0]], beta=0.0)
+    with pytest.raises(InvalidInput, match="must wait"):
+        agent.arrive([[1.0, 0.0], [0.0, 1.0]], beta=0.0)
+    with pytest.raises(InvalidInput, match="outcome"):
+        agent.observe(float("nan"))
+    agent.leave()
+    assert agent.users == 1
+    with pytest.raises(InvalidInput, match="needs the truth"):
+        hrprob.Agent(hrprob.Oracle(), dimension=2, actions=2)
