@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hrprob
 from hrprob.config import Experiment
 from hrprob.report import Report
 from hrprob.reproduce.verdicts import MOST_STANDARD_ERRORS, Claim, CurvePoint
@@ -124,4 +125,7 @@ def write_page(
     page.heading("What was run")
     for note in _NOTES:
         page.text(note)
+    page.footer(
+        f"hrprob {hrprob.__version__}; every number of this page is in summary.json, every run in results.nc."
+    )
     path.write_text(page.render(), encoding="utf-8")
