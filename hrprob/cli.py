@@ -317,7 +317,7 @@ def _prepare_jax() -> None:
     cache = _cache_folder()
     if cache is not None:
         jax.config.update("jax_compilation_cache_dir", str(cache))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 
 def _cache_folder() -> Path | None:

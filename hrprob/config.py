@@ -250,7 +250,7 @@ def _sets(sets: Any, folder: Path) -> Any:
     if isinstance(sets, str):
         if not sets.isprintable():
             raise InvalidInput(field, "must be the path of a file", sets, "it has a character no path needs")
-        return _within("problem", lambda: read_context_sets(folder / sets))
+        return _within("problem.contexts", lambda: read_context_sets(folder / sets))
     _check_numbers(field, sets)
     return sets
 
@@ -379,7 +379,7 @@ def _check_numbers(field: str, value: Any) -> None:
 def _check_at_most(field: str, value: Any, low: int, high: int, remedy: str) -> None:
     check_count(field, value, low=low, remedy=remedy)
     if value > high:
-        raise InvalidInput(field, f"must be at most {high}", value, remedy)
+        raise InvalidInput(field, f"must be at most {high}", value, "larger ones cannot be told apart")
 
 
 def _reason(error: Exception) -> str:

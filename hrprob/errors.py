@@ -68,9 +68,14 @@ def check_number(
         must = f"must be {'above' if open_low else 'at least'} {low:g}"
     else:
         must = f"must lie in {left}{low:g}, {high:g}{right}"
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InvalidInput(field, must, value, remedy)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidInput(field, must, value, remedy)
     too_low = number <= low if open_low else number < low
     too_high = number >= high if open_high else number > high
     if too_low or too_high:
@@ -78,10 +83,12 @@ def check_number(
     return number
 
 
-def check_count(field: str, value: Any, *, low: int = 1, remedy: str) -> int:
-    """Return ``value`` as an int, or raise if it is no whole number of at least ``low``."""
+def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None, remedy: str) -> int:
+    """Return ``value`` as an int, or raise if it is no whole number from ``low`` to ``high``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
         raise InvalidInput(field, f"must be a whole number of at least {low}", value, remedy)
+    if high is not None and value > high:
+        raise InvalidInput(field, f"must be a whole number of at most {high}", value, remedy)
     return int(value)
 
 
@@ -97,8 +104,10 @@ def check_vector(field: str, value: Any, *, dimension: int | None = None, remedy
     """Return ``value`` as a float64 vector, or raise if it is not one of finite numbers."""
     try:
         vector = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(field, "must be a list of numbers", value, remedy) from None
+    if np.asarray(value).dtype.kind not in "iuf":
+        raise InvalidInput(field, "must be a list of numbers", value, remedy)
     if vector.ndim != 1 or vector.size == 0:
         raise InvalidInput(field, "must be a list of at least one number", value, remedy)
     if dimension is not None and vector.size != dimension:

@@ -132,8 +132,8 @@ def summary(dataset: xarray.Dataset) -> dict[str, Any]:
     Examples
     --------
     >>> import hrprob
-    >>> result = hrprob.simulate(hrprob.Problem(), hrprob.Oracle(), users=1500, trials=2)
-    >>> summary(result)["oracle"]["regret"]["1500"]
+    >>> result = hrprob.simulate(hrprob.Problem(), hrprob.Oracle(), users=50, trials=2)
+    >>> summary(result)["oracle"]["regret"]["50"]
     {'mean': 0.0, 'se': 0.0}
     """
     users = np.intersect1d(summary_users(int(dataset.attrs["users"])), dataset.user.values)
@@ -150,7 +150,8 @@ def _summary_of(dataset: xarray.Dataset, users: np.ndarray) -> dict[str, Any]:
 
 
 def _mean_and_error(samples: np.ndarray) -> dict[str, float | None]:
-    error = samples.std(ddof=1) / math.sqrt(samples.size) if samples.size > 1 else math.nan
+    with np.errstate(invalid="ignore"):
+        error = samples.std(ddof=1) / math.sqrt(samples.size) if samples.size > 1 else math.nan
     return {"mean": _finite(samples.mean()), "se": _finite(error)}
 
 

@@ -155,7 +155,7 @@ def plot_regret(dataset: xarray.Dataset) -> Figure:
     Examples
     --------
     >>> import hrprob
-    >>> result = hrprob.simulate(hrprob.Problem(), hrprob.Greedy(), users=50, trials=2)
+    >>> result = hrprob.simulate(hrprob.Problem(), hrprob.Oracle(), users=50, trials=2)
     >>> plot_regret(result).axes[0].get_xlabel()
     'users'
     """
@@ -196,9 +196,9 @@ def plot_lifetime(dataset: xarray.Dataset) -> Figure:
     Examples
     --------
     >>> import hrprob
-    >>> result = hrprob.simulate(hrprob.Problem(), [hrprob.Oracle(), hrprob.Random()], users=50, trials=2)
+    >>> result = hrprob.simulate(hrprob.Problem(), hrprob.Oracle(), users=50, trials=2)
     >>> [label.get_text() for label in plot_lifetime(result).axes[0].get_yticklabels()]
-    ['oracle', 'random']
+    ['oracle']
     """
     lifetimes = dataset.mean_lifetime.values
     labels = [_label(str(name)) for name in dataset.policy.values]

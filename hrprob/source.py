@@ -98,8 +98,11 @@ class Source(NamedTuple):
 
 def trial_keys(seed: int, trials: np.ndarray) -> tuple[jax.Array, jax.Array]:
     """Return the two key words of each trial, a function of the seed and its number alone."""
-    root = jax.random.key_data(jax.random.key(seed))
-    number = jnp.asarray(trials, dtype=jnp.uint32)
+    return _trial_keys(jax.random.key_data(jax.random.key(seed)), jnp.asarray(trials, dtype=jnp.uint32))
+
+
+@jax.jit
+def _trial_keys(root: jax.Array, number: jax.Array) -> tuple[jax.Array, jax.Array]:
     # The second counter word keeps these apart from every user's numbers under the same root.
     return threefry((root[0], root[1]), (number, jnp.full_like(number, 0xFFFFFFFF)))
 

@@ -93,4 +93,4 @@ def describe() -> list[dict[str, Any]]:
 
 
 def _parameters(cls: type[Policy]) -> list[Any]:
-    return [field for field in dataclasses.fields(cls) if field.name not in _NOT_PARAMETERS]
+    return [field for field in dataclasses.fields(cls) if field.init and field.name not in _NOT_PARAMETERS]

@@ -188,7 +188,7 @@ def read_context_sets(path: str | Path) -> np.ndarray:
     The columns are context, action, x1, ..., xd; contexts and actions are numbered from
     1 and every context has the same actions.
     """
-    field = "contexts.sets"
+    field = "sets"
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

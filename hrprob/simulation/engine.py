@@ -17,6 +17,7 @@ advance   a stretch of users, one program a kind of policy
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -39,6 +40,11 @@ from hrprob.source import Source, trial_keys
 
 __all__ = ["named", "simulate"]
 
+# A user's number is one word of the counter behind the random numbers, and warm-up users have the upper half;
+# so is a trial's.
+MOST_USERS = WARMUP_USERS - 1
+MOST_TRIALS = 2**32 - 2
+LARGEST_SEED = 2**63 - 1
 # Trials in a block: enough to fill vector registers, few enough to stay in the cache.
 MOST_TRIALS_IN_BLOCK = 32
 # Numbers in the contexts of a stretch: 8 MB, which the second-level cache still helps with.
@@ -104,15 +110,15 @@ def simulate(
     [0.0, 0.0]
     """
     chosen = named(policies)
-    check_count("users", users, remedy="at least one user must arrive")
-    check_count("trials", trials, remedy="at least one trial must be played")
-    check_count("seed", seed, low=0, remedy="it is a whole number from 0 on")
+    check_count("users", users, high=MOST_USERS, remedy="at least one user must arrive")
+    check_count("trials", trials, high=MOST_TRIALS, remedy="at least one trial must be played")
+    check_count("seed", seed, low=0, high=LARGEST_SEED, remedy="any whole number of at most 63 bits will do")
     cuts = _Cuts(problem, users, trials, block)
     recorder = Recorder(
         problem, list(chosen), kept_users(users, keep, len(chosen) * trials), trials, users, seed
     )
     with _reporting(progress, len(chosen) * users * trials) as report, double_precision():
-        bound = {name: policy.bind(problem, users) for name, policy in chosen.items()}
+        bound = {name: _bind(name, policy, problem, users) for name, policy in chosen.items()}
         _play(problem, bound, cuts, seed, workers or os.cpu_count() or 1, recorder, report)
     return recorder.dataset(chosen)
 
@@ -145,6 +151,13 @@ def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[st
     return chosen
 
 
+def _bind(name: str, policy: Policy, problem: Problem, users: int) -> Policy:
+    try:
+        return policy.bind(problem, users)
+    except InvalidInput as error:
+        raise error.within(f'policy "{name}"') from None
+
+
 class _Cuts:
     """How the work is cut: blocks of trials, stretches of users."""
 
@@ -170,15 +183,17 @@ def _play(
     recorder: Recorder,
     report: Callable[[int], None],
 ) -> None:
+    stop = threading.Event()
     with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(workers) as blocks:
         playing = [
-            blocks.submit(_play_block, problem, policies, cuts, seed, trials, pool, recorder, report)
+            blocks.submit(_play_block, problem, policies, cuts, seed, trials, pool, recorder, report, stop)
             for trials in cuts.blocks
         ]
         try:
             for block in playing:
                 block.result()
         except BaseException:
+            stop.set()
             for block in playing:
                 block.cancel()
             raise
@@ -193,12 +208,15 @@ def _play_block(
     pool: ThreadPoolExecutor,
     recorder: Recorder,
     report: Callable[[int], None],
+    stop: threading.Event,
 ) -> None:
     with double_precision():
         keys = trial_keys(seed, trials)
     carries = {name: pool.submit(_timed, begin, problem, policy, keys) for name, policy in policies.items()}
     carried = {name: future.result()[0] for name, future in carries.items()}
     for first, arrived in _stretches(problem, keys, cuts, pool):
+        if stop.is_set():
+            return
         moves = {
             name: pool.submit(_timed, advance, problem, policy, keys, carried[name], arrived)
             for name, policy in policies.items()

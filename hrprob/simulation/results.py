@@ -29,7 +29,8 @@ def kept_users(users: int, keep: str | int, rows: int) -> np.ndarray:
     users : int
         How many there are.
     keep : "auto", "all" or int
-        All of them, each ``keep``-th from the first and the last, or as many as fit.
+        All of them, each ``keep``-th from the first, or as many as fit; users 1, 1001,
+        2001, ... and the last are always there.
     rows : int
         Policies times trials.
 
@@ -41,14 +42,13 @@ def kept_users(users: int, keep: str | int, rows: int) -> np.ndarray:
     if keep == "all":
         step = 1
     elif keep == "auto":
-        # These steps all divide 1000 or are multiples of it, so users 1, 1001, 2001, ... stay.
         steps = [lead * 10**power for power in range(9) for lead in (1, 2, 5)]
         step = next(step for step in steps if rows * (users // step + 2) <= MOST_ENTRIES or step >= users)
     elif isinstance(keep, int) and not isinstance(keep, bool) and keep >= 1:
         step = keep
     else:
         raise InvalidInput("keep", 'must be "auto", "all" or a whole number', keep, "it thins the users")
-    return np.unique(np.append(np.arange(1, users + 1, step), users))
+    return np.union1d(np.arange(1, users + 1, step), summary_users(users))
 
 
 def summary_users(users: int) -> np.ndarray:
@@ -59,7 +59,7 @@ def summary_users(users: int) -> np.ndarray:
     >>> summary_users(2500).tolist()
     [1, 1001, 2001, 2500]
     """
-    return kept_users(users, 1000, 1)
+    return np.union1d(np.arange(1, users + 1, 1000), [users])
 
 
 class Recorder:
@@ -109,7 +109,10 @@ class Recorder:
                 "seconds": (
                     axes[:1],
                     [self._seconds(name) for name in self.names],
-                    {"long_name": "time in the policy's own steps, compilation aside", "units": "s"},
+                    {
+                        "long_name": "time in the policy's own steps, compilation aside (but for a run of one stretch)",
+                        "units": "s",
+                    },
                 ),
             },
             coords={"policy": self.names, "trial": np.arange(self.trials), "user": self.kept},
@@ -124,7 +127,8 @@ class Recorder:
         )
 
     def _seconds(self, name: str) -> float:
-        # The first stretch may include compilation; it is charged at the rate of the others.
+        # The first stretch includes compilation, unless an earlier call did it; it is charged at the
+        # rate of the others. With one stretch alone there is nothing to tell the two apart by.
         timings = self._timings[name]
         if len(timings) == 1:
             return timings[0][0]
