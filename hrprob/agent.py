@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.errors import InvalidInput, check_number, check_vector
+from hrprob.errors import InvalidInput, check_count, check_number
 from hrprob.policies.base import Policy, Seen
 from hrprob.precision import double_precision
 from hrprob.problem import Affine, Bounds, Problem, Sphere
@@ -67,7 +67,11 @@ class Agent:
             raise InvalidInput(
                 "policy", "must be able to learn", policy.kind, "it needs the truth, unknown here"
             )
-        nothing = np.zeros(dimension)
+        if policy.warmup:
+            remedy = "serve the first users at random yourself and `observe` what comes"
+            raise InvalidInput("warmup", "must be 0 for live users", policy.warmup, remedy)
+        check_count("seed", seed, low=0, remedy="it is a whole number from 0 on")
+        nothing = np.zeros(check_count("dimension", dimension, remedy="it is the length of a context"))
         setting = Problem(
             theta=nothing,
             phi=nothing,
@@ -99,17 +103,20 @@ class Agent:
             raise InvalidInput(
                 "arrive", "must wait until the user before has left", "a user who stays", "call `leave` first"
             )
-        array = np.asarray(contexts, dtype=np.float64)
+        try:
+            array = np.asarray(contexts, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput("contexts", "must hold numbers only", contexts, "one row an action") from None
         if array.shape != (self.actions, self.dimension) or not np.all(np.isfinite(array)):
             shape = (self.actions, self.dimension)
             raise InvalidInput(
                 "contexts", f"must be a finite array {shape}", array.shape, "one row an action"
             )
-        for row in array:
-            check_vector("contexts", row, remedy="one row an action")
         longest = float(np.linalg.norm(array, axis=1).max())
         if longest > 1 + 1e-9:
             raise InvalidInput("contexts", "must have norms of at most 1", longest, "scale all of them alike")
+        if beta != np.inf:
+            check_number("beta", beta, remedy="a number, or infinity for a user who leaves at once")
         self.users += 1
         self._stay = _Stay(array, float(beta))
         return self._choose()
@@ -120,7 +127,9 @@ class Agent:
             raise InvalidInput("observe", "must follow `arrive`", "no user", "call `arrive` first")
         stay, r = self._stay, check_number("outcome", outcome, remedy="it is what the round gave")
         stay.played += 1
-        if self.policy.quota(jnp.asarray(float(self.samples)), jnp.asarray(float(self.users))) > 0:
+        with double_precision():
+            quota = float(self.policy.quota(jnp.asarray(float(self.samples)), jnp.asarray(float(self.users))))
+        if quota > 0:
             self.samples += 1
             stay.taken, stay.total, stay.squares = stay.taken + 1, stay.total + r, stay.squares + r * r
         if r < stay.beta:

@@ -1,4 +1,4 @@
-"""The command line: ``hrprob run``, ``hrprob policies``.
+"""The command line: ``hrprob run``, ``hrprob reproduce``, ``hrprob policies``.
 
 Each subcommand is a :class:`Command`: one function that adds its arguments and one that
 runs it. Nothing heavy is imported before a subcommand needs it, so ``hrprob --help``
@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _complain(f"error: too little memory, try fewer trials or --keep 1000: {error}", 1)
     except KeyboardInterrupt:
-        return _complain("interrupted, nothing written", 130)
+        return _complain("interrupted; nothing half-written is left", 130)
     return 0
 
 
@@ -128,8 +128,11 @@ def _import(modules: list[str]) -> None:
             raise InvalidInput("--import", must, name, "give its name, not its file: package.module")
         try:
             importlib.import_module(name)
-        except ImportError as error:
-            raise InvalidInput("--import", must, name, str(error)) from None
+        except InvalidInput:
+            raise
+        except Exception as error:
+            # Whatever somebody else's module does when it is imported, it is their file that must be mended.
+            raise InvalidInput("--import", must, name, f"{type(error).__name__}: {error}") from None
 
 
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -297,7 +300,9 @@ def _reproduce(arguments: argparse.Namespace) -> None:
         if error.field in ("users", "trials", "seed"):
             raise InvalidInput(f"--{error.field}", error.must, error.got, error.remedy) from None
         raise
-    for good, words in verdicts_in_words(done.curves, done.claims):
+    for good, words in verdicts_in_words(
+        done.curves, done.claims, next(iter(done.runs.values())).sizes["trial"]
+    ):
         say(f"  {'✓' if good else '✗'} {words}")
     say(f"\nreport in {Path(arguments.out, 'report.html')}")
 

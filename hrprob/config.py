@@ -66,7 +66,7 @@ KINDS: dict[str, dict[str, type[Any]]] = {
 
 # Users are numbered in 32 bits, of which the upper half is the warm-up's.
 _MOST_USERS = 2**31 - 1
-_MOST_TRIALS = 2**32 - 1
+_MOST_TRIALS = 2**32 - 2
 # TOML's own range of whole numbers; a seed beyond it has no key.
 _LARGEST = 2**63 - 1
 

@@ -87,7 +87,7 @@ def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None
     """Return ``value`` as an int, or raise if it is no whole number from ``low`` to ``high``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
         raise InvalidInput(field, f"must be a whole number of at least {low}", value, remedy)
-    if high is not None and value > high:
+    if high is not None and int(value) > high:
         raise InvalidInput(field, f"must be a whole number of at most {high}", value, remedy)
     return int(value)
 

@@ -186,6 +186,7 @@ def manifest(
     """
     return {
         "program": "hrprob",
+        "job": "run",
         "configuration": resolved(experiment),
         "seed": experiment.seed,
         "thinning": _thinning(dataset.user.values, keep),
@@ -220,7 +221,7 @@ def environment() -> dict[str, Any]:
 
 def _thinning(users: np.ndarray, keep: str | int) -> dict[str, Any]:
     step = int(users[1] - users[0]) if len(users) > 1 else 1
-    rule = "every user" if step == 1 else f"users 1, {1 + step}, {1 + 2 * step}, ... and the last"
+    rule = "every user" if step == 1 else f"each {step}-th user from the first; 1, 1001, ... and the last"
     return {"keep": keep, "step": step, "users": len(users), "rule": rule}
 
 
@@ -241,7 +242,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _write_json(path: Path, data: Any) -> None:
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str)
     path.write_text(text + "\n", encoding="utf-8")
 
 
@@ -263,7 +264,7 @@ def _files_of_result(place: Path) -> list[str] | None:
         facts = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    if not isinstance(facts, dict) or facts.get("program") != "hrprob":
+    if not isinstance(facts, dict) or (facts.get("program"), facts.get("job")) != ("hrprob", "run"):
         return None
     return [str(name) for name in facts.get("files", [])]
 

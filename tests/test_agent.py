@@ -1,5 +1,6 @@
 """An agent on real outcomes is the engine on simulated ones."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -18,7 +19,8 @@ def test_agent_acts_as_the_engine_does(policy):
     problem = hrprob.Problem(theta=[0.5, 0.2], phi=[0.4, -0.3], satisfaction=hrprob.Uniform(0.0, 1.0))
     run = hrprob.simulate(problem, policy, users=users, trials=1, seed=4).isel(policy=0, trial=0)
     with double_precision():
-        came = arrivals(problem, trial_keys(4, np.arange(1)), np.arange(1, users + 1, dtype=np.uint32))
+        came = arrivals(problem, trial_keys(4, np.arange(1)), np.arange(1, users + 1))
+        came = jax.tree.map(np.asarray, came)
     agent = hrprob.Agent(policy, dimension=2, actions=20, users=users)
     for user in range(users):
         action = agent.arrive(came.contexts[user, :, :, 0], float(came.beta[user, 0]))

@@ -157,7 +157,7 @@ def test_a_quiet_run_that_keeps_few_users(call, small, tmp_path):
     assert (status, out, err) == (0, "", "")
     facts = json.loads((tmp_path / "r" / "manifest.json").read_text(encoding="utf-8"))
     assert facts["configuration"]["run"] == {"users": 40, "trials": 2, "seed": 9}
-    assert facts["thinning"]["rule"] == "users 1, 11, 21, ... and the last"
+    assert facts["thinning"]["rule"] == "each 10-th user from the first; 1, 1001, ... and the last"
     with xarray.open_dataset(tmp_path / "r" / "results.nc") as dataset:
         assert dataset.user.values.tolist() == [1, 11, 21, 31, 40]
 

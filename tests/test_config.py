@@ -81,7 +81,7 @@ def test_context_sets_are_looked_for_beside_the_file(tmp_path, monkeypatch):
     np.testing.assert_array_equal(sets, [[[0.5, 0], [0, 0.5]]])
 
 
-@pytest.mark.parametrize("name", ["paper", "text"])
+@pytest.mark.parametrize("name", ["paper", "reproduce/text", "reproduce/released-d"])
 def test_what_is_resolved_is_plain_and_makes_the_same_experiment(name):
     experiment = config.read(EXPERIMENTS / f"{name}.toml")
     data = json.loads(json.dumps(config.resolved(experiment), allow_nan=False))

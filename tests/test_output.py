@@ -62,7 +62,7 @@ def earlier_result(place, *others):
     for name in others:
         (place / name).write_text("mine")
     files = ["manifest.json", "old.svg"]
-    (place / "manifest.json").write_text(json.dumps({"program": "hrprob", "files": files}))
+    (place / "manifest.json").write_text(json.dumps({"program": "hrprob", "job": "run", "files": files}))
 
 
 def test_all_files_are_there_and_nothing_else(folder):
@@ -167,7 +167,17 @@ def test_an_empty_folder_and_a_link_to_one_are_taken(tmp_path):
     assert (tmp_path / "real" / "new.svg").exists()
 
 
-@pytest.mark.parametrize("content", [None, "{}", '["program"]', '{"program": "other"}', "no JSON"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        "{}",
+        '["program"]',
+        '{"program": "other"}',
+        '{"program": "hrprob", "job": "reproduce"}',
+        "no JSON",
+    ],
+)
 def test_a_folder_with_other_things_is_refused_and_left_alone(tmp_path, content):
     place = tmp_path / "website"
     place.mkdir()

@@ -94,7 +94,7 @@ class CMDP(Policy):
         """Check the parameters."""
         check_choice("partition", self.partition, PARTITIONS)
         check_choice("tries", self.tries, ("users", "rounds"))
-        check_count("cells", self.cells, remedy="at least one MDP is learned")
+        check_count("cells", self.cells, high=_SAMPLE // 2, remedy="at least one MDP is learned")
         if not isinstance(self.with_beta, bool):
             raise InvalidInput("with_beta", "must be true or false", self.with_beta, "true splits by β too")
         if self.with_beta and self.partition != "k-means":
@@ -121,7 +121,8 @@ class CMDP(Policy):
             sets = np.asarray(bound.known.sets)
             return with_fields(bound, cells=len(sets), centres=sets.reshape(len(sets), -1))
         if self.partition == "k-means":
-            return with_fields(bound, centres=_centres(problem, self.cells, self.with_beta))
+            centres = _centres(problem, self.cells, self.with_beta)
+            return with_fields(bound, cells=len(centres), centres=centres)
         return bound
 
     def init(self) -> CMDPState:
@@ -173,5 +174,11 @@ def _centres(problem: Problem, cells: int, with_beta: bool) -> np.ndarray:
     points = np.asarray(sample.contexts)[..., 0].reshape(_SAMPLE, -1)
     if with_beta:
         points = np.column_stack([points, np.asarray(sample.beta)[:, 0]])
+    if not np.all(np.isfinite(points)):
+        raise InvalidInput(
+            "with_beta", "must be false where β is infinite", True, "its distance says nothing"
+        )
+    # Finitely many contexts may be fewer than the cells.
+    cells = min(cells, len(np.unique(points, axis=0)))
     centres, _ = kmeans2(points, cells, minit="++", rng=np.random.default_rng(_SAMPLE_SEED))
     return centres

@@ -35,7 +35,7 @@ class Oracle(Policy):
     def select(self, state: tuple[()], key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the true value."""
         theta, phi = self.truth
-        u, w = contract(contexts, theta), self.known.link(contract(contexts, phi))
+        u, w = contract(contexts, theta), jnp.maximum(self.known.link(contract(contexts, phi)), 0.0)
         return jnp.argmax(self.known.value(u, w, beta))
 
     def update(self, state: tuple[()], seen: Seen) -> tuple[()]:

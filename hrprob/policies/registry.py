@@ -39,7 +39,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
 
     def decorate(cls: P) -> P:
         taken = _REGISTRY.get(kind)
-        if taken is not None and taken.__qualname__ != cls.__qualname__:
+        if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
             raise InvalidInput("kind", "must not be taken", kind, f"it belongs to {taken.__qualname__}")
         made: Any = record(static=(*static, "eager"))(cls)
         made.kind = kind

@@ -190,11 +190,14 @@ def read_context_sets(path: str | Path) -> np.ndarray:
     """
     field = "sets"
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise InvalidInput(field, "must be a file that can be read", str(path), reason) from None
-    rows = [row for row in csv.reader(text.splitlines()) if row]
+    try:
+        rows = [row for row in csv.reader(text.splitlines()) if row]
+    except csv.Error as error:
+        raise InvalidInput(field, "must be a CSV file", str(path), str(error)) from None
     header = [name.strip() for name in rows[0]] if rows else []
     dimension = len(header) - 2
     if dimension < 1 or header != ["context", "action", *(f"x{j + 1}" for j in range(dimension))]:
@@ -212,8 +215,9 @@ def read_context_sets(path: str | Path) -> np.ndarray:
             remedy = f"line {line} of {path} needs two whole numbers and {dimension} numbers"
             raise InvalidInput(field, "must hold numbers only", ",".join(row), remedy) from None
     sets, actions = (max((place[axis] for place in points), default=0) for axis in (0, 1))
-    wanted = {(s + 1, a + 1) for s in range(sets) for a in range(actions)}
-    if not points or set(points) != wanted or len(rows) - 1 != len(wanted):
+    # Counted before any product is laid out: one stray number may be huge.
+    whole = 0 < len(points) == sets * actions == len(rows) - 1 and min(min(place) for place in points) >= 1
+    if not whole:
         raise InvalidInput(
             field,
             "must have one row for every context and action",

@@ -75,6 +75,17 @@ class Known:
         return self.objective.value(u, w, beta, self.noise)
 
 
+# Each part, an example of it, and something that every such part has.
+_PARTS = (
+    ("link", "Affine(slope=1.0, offset=2.0)", "check_bound"),
+    ("noise", "Normal()", "inverse_chance"),
+    ("objective", "Lifetime()", "round_cost"),
+    ("contexts", "Sphere(actions=20)", "place"),
+    ("satisfaction", "Uniform(low=-1.0, high=1.0)", "support"),
+    ("bounds", "Bounds(theta=1.0, phi=2.0)", "phi"),
+)
+
+
 @record()
 class Problem:
     r"""Users who leave for good after one outcome below their level β.
@@ -121,6 +132,10 @@ class Problem:
     bounds: Bounds = Bounds()
 
     def __post_init__(self) -> None:
+        for name, example, wanted in _PARTS:
+            part = getattr(self, name)
+            if isinstance(part, type) or not hasattr(part, wanted):
+                raise InvalidInput(name, "must be a part of a problem", part, f"for example hrprob.{example}")
         theta = check_vector("theta", self.theta, remedy="it holds the weights of the mean, one a feature")
         phi = check_vector("phi", self.phi, dimension=theta.size, remedy="it has as many entries as `theta`")
         for name, vector in (("theta", theta), ("phi", phi)):

@@ -115,7 +115,7 @@ def _prepared(out: str | Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         strangers = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-        if strangers and not {"manifest.json", "parts"} & set(strangers):
+        if strangers and not _is_earlier(folder):
             raise InvalidInput(
                 "--out", "must be empty or hold an earlier result", str(out), f"it has {strangers[0]!r} in it"
             )
@@ -126,6 +126,20 @@ def _prepared(out: str | Path) -> Path:
     except OSError as error:
         raise InvalidInput("--out", "must be a folder that can be written", str(out), str(error)) from None
     return folder
+
+
+def _is_earlier(folder: Path) -> bool:
+    """Say whether a reproduction, finished or not, was written here."""
+    if not (folder / "parts").is_dir():
+        return False
+    try:
+        facts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        ours = {f"{part}.nc" for part in PARTS}
+        return all(path.name in ours or path.name[0] == "." for path in (folder / "parts").iterdir())
+    except ValueError:
+        return False
+    return isinstance(facts, dict) and facts.get("job") == "reproduce"
 
 
 @contextmanager
@@ -141,13 +155,14 @@ def _whole(path: Path) -> Iterator[Path]:
 
 def _fingerprint(experiment: Experiment) -> str:
     import jax
+    import scipy
 
     digest = hashlib.sha256()
-    digest.update(json.dumps(resolved(experiment), sort_keys=True).encode())
-    digest.update(f"{hrprob.__version__} {jax.__version__} {np.__version__}".encode())
+    digest.update(json.dumps(resolved(experiment), sort_keys=True, default=str).encode())
+    digest.update(f"{hrprob.__version__} {jax.__version__} {np.__version__} {scipy.__version__}".encode())
     package = Path(hrprob.__file__).parent
-    for folder in ("policies", "simulation", "problem", "estimation", "."):
-        for file in sorted((package / folder).glob("*.py")):
+    for folder in (package, package / "models"):
+        for file in sorted(folder.rglob("*.py")):
             digest.update(file.read_bytes())
     return digest.hexdigest()
 
@@ -262,7 +277,8 @@ def _write_summary(done: Reproduction, folder: Path, quick: bool) -> None:
 def _write_json(file: Path, data: Any) -> None:
     with _whole(file) as path:
         path.write_text(
-            json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+            json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n",
+            encoding="utf-8",
         )
 
 
@@ -274,6 +290,7 @@ def _write_results(runs: dict[str, xarray.Dataset], folder: Path) -> None:
 def _write_manifest(experiments: dict[str, Experiment], folder: Path, seconds: float, quick: bool) -> None:
     facts = {
         "program": "hrprob",
+        "job": "reproduce",
         "quick": quick,
         "configuration": {part: resolved(experiment) for part, experiment in experiments.items()},
         "seed": next(iter(experiments.values())).seed,

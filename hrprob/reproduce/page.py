@@ -7,7 +7,7 @@ from pathlib import Path
 import hrprob
 from hrprob.config import Experiment
 from hrprob.report import Report
-from hrprob.reproduce.verdicts import MOST_STANDARD_ERRORS, Claim, CurvePoint
+from hrprob.reproduce.verdicts import MOST_STANDARD_ERRORS, Claim, CurvePoint, curve_agrees
 
 __all__ = ["last_points", "verdicts_in_words", "write_page"]
 
@@ -41,17 +41,18 @@ def last_points(curves: list[CurvePoint]) -> list[CurvePoint]:
     return list(last.values())
 
 
-def verdicts_in_words(curves: list[CurvePoint], claims: list[Claim]) -> list[tuple[bool | None, str]]:
+def verdicts_in_words(curves: list[CurvePoint], claims: list[Claim], trials: int) -> list[tuple[bool, str]]:
     """Return what was found, most important first, each with whether it is as the paper has it."""
-    found: list[tuple[bool | None, str]] = []
+    found: list[tuple[bool, str]] = []
     for point in last_points(curves):
         along = [p for p in curves if (p.panel, p.policy) == (point.panel, point.policy)]
         agreeing = sum(p.agrees for p in along)
-        word = "agrees" if point.agrees and agreeing == len(along) else "does not agree everywhere"
+        agrees = curve_agrees(along, trials)
+        word = "agrees" if agrees else "does not agree"
         note = " (a coin toss between two actions)" if (point.panel, point.policy) == ("b", "cmdp") else ""
         found.append(
             (
-                point.agrees and agreeing == len(along),
+                agrees,
                 f"Panel {point.panel}, {point.policy}{note}: {word}; at user {point.user} ours is "
                 f"{point.mean:,.0f} ± {point.se:,.0f}, published {point.published:,.0f} ({point.z:+.1f} standard "
                 f"errors); within {MOST_STANDARD_ERRORS:g} at {agreeing} of {len(along)} points",
@@ -82,10 +83,13 @@ def write_page(
     if curves:
         page.heading("Do the curves agree?")
         last = last_points(curves)
-        counts = {
-            key: [p.agrees for p in curves if (p.panel, p.policy) == key]
-            for key in {(p.panel, p.policy) for p in curves}
+        whole = {
+            (point.panel, point.policy): [
+                p for p in curves if (p.panel, p.policy) == (point.panel, point.policy)
+            ]
+            for point in last
         }
+        judged = [curve_agrees(points, experiment.trials) for points in whole.values()]
         page.table(
             ["panel", "policy", "user", "published", "ours", "± se", "difference (se)", "points", "verdict"],
             [
@@ -97,14 +101,16 @@ def write_page(
                     point.mean,
                     point.se,
                     f"{point.z:+.2f}",
-                    f"{sum(counts[point.panel, point.policy])} of {len(counts[point.panel, point.policy])}",
-                    "agrees" if point.agrees else "does not agree",
+                    f"{sum(p.agrees for p in points)} of {len(points)}",
+                    "agrees" if agrees else "does not agree",
                 ]
-                for point in last
+                for point, points, agrees in zip(last, whole.values(), judged, strict=True)
             ],
-            "Last published user of each curve; points: how many of the curve's points agree within "
-            f"{MOST_STANDARD_ERRORS:g} standard errors of the difference.",
-            [point.agrees for point in last],
+            "Last published user of each curve; points: how many of the curve's points lie within "
+            f"{MOST_STANDARD_ERRORS:g} standard errors of the difference. A curve agrees if its last point does "
+            "and none is further off than chance allows among thirty. The released ξ depends on the number of "
+            "users, so other than 30 000 are not quite comparable.",
+            judged,
         )
     if claims:
         page.heading("Do the claims hold?")

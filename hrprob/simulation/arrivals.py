@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob.problem import Problem
 from hrprob.source import Source
@@ -36,12 +37,13 @@ class Arrivals(NamedTuple):
     best: jax.Array  # (users, trials) the oracle's value
 
 
-def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Arrivals:
+def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> Arrivals:
     """Return these users of these trials.
 
     Two compiled steps: see :mod:`hrprob.problem.contexts` for why.
     """
-    return _arrive(problem, users, *_draw(problem, keys, users))
+    numbers = jnp.asarray(users, dtype=jnp.uint32)
+    return _arrive(problem, numbers, *_draw(problem, keys, numbers))
 
 
 @jax.jit

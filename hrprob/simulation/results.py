@@ -75,7 +75,7 @@ class Recorder:
         self._lifetime = np.full(shape, np.nan)
         self._action = np.full(shape, -1, dtype=np.int32)
         self._total = np.zeros(shape[:2])
-        self._timings: dict[str, list[tuple[Timing, int]]] = {name: [] for name in names}
+        self._timings: dict[str, list[tuple[Timing, int, bool]]] = {name: [] for name in names}
         self._lock = threading.Lock()
 
     def add(self, name: str, trials: np.ndarray, first: int, served: Served, timing: Timing) -> None:
@@ -91,7 +91,7 @@ class Recorder:
         self._action[row, rows, low:high] = action[places].T
         self._total[row, rows] += lifetime.sum(axis=0)
         with self._lock:
-            self._timings[name].append((timing, len(action)))
+            self._timings[name].append((timing, len(action), first == 1))
 
     def dataset(self, policies: Mapping[str, Policy]) -> xarray.Dataset:
         """Return all of it."""
@@ -119,19 +119,20 @@ class Recorder:
             attrs={
                 "seed": self.seed,
                 "users": self.users,
-                "problem": json.dumps(describe(self.problem), ensure_ascii=False),
+                "problem": json.dumps(describe(self.problem), ensure_ascii=False, default=str),
                 "policies": json.dumps(
-                    {name: describe(policy) for name, policy in policies.items()}, ensure_ascii=False
+                    {name: describe(policy) for name, policy in policies.items()},
+                    ensure_ascii=False,
+                    default=str,
                 ),
             },
         )
 
     def _seconds(self, name: str) -> float:
-        # The first stretch includes compilation, unless an earlier call did it; it is charged at the
-        # rate of the others. With one stretch alone there is nothing to tell the two apart by.
+        # The first stretch of a block includes compilation, or waiting for it, unless an earlier call
+        # did it; it is charged at the rate of the others. With first stretches alone there is nothing
+        # to tell the two apart by.
         timings = self._timings[name]
-        if len(timings) == 1:
-            return timings[0][0]
-        rest = timings[1:]
-        rate = sum(seconds for seconds, _ in rest) / sum(users for _, users in rest)
-        return rate * sum(users for _, users in timings)
+        later = [timing for timing in timings if not timing[2]] or timings
+        rate = sum(seconds for seconds, _, _ in later) / sum(users for _, users, _ in later)
+        return rate * sum(users for _, users, _ in timings)

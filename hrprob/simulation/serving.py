@@ -6,9 +6,9 @@ up in a few numbers, whatever its length. Where actions change from round to rou
 
 No stay is cut off. Rounds are drawn until the user leaves; only after
 ``MOST_ROUNDS`` of them, with the action kept, is the rest of the stay drawn at once
-from its law, which is geometric because a stay has no memory. Policies do not learn
-from that rest: to stop recording at a round known beforehand is a stopping rule and
-biases nothing.
+from its law, which is geometric because a stay has no memory. The outcomes of that rest
+are not drawn, so no sample set takes them (``Seen.played`` counts them): to stop recording
+at a round known beforehand is a stopping rule and biases nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from hrprob import lifetime
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem import Problem
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
@@ -81,21 +82,22 @@ def _serve_lazily(
         lambda stay: extend(stay, problem.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)),
         stay,
     )
-    lifetime = _with_remainder(problem, source, stay.alive, stay.played, mean, deviation, arrival.beta)
+    length = _with_remainder(problem, source, stay.alive, stay.played, mean, deviation, arrival.beta)
     seen = Seen(
         user=user,
         contexts=arrival.contexts,
         action=action,
         context=arrival.contexts[action],
         beta=arrival.beta,
-        played=lifetime,
+        played=length,
         left=jnp.asarray(True),
         taken=stay.taken,
         total=stay.total,
         squares=stay.squares,
     )
     learned = Learning(policy.update(learning.state, seen), learning.taken + stay.taken)
-    return learned, Served(action, lifetime, _difference(arrival.best, arrival.value[action]))
+    cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
+    return learned, Served(action, length, cost)
 
 
 def _extend(stay: _Stay, outcomes: jax.Array, beta: jax.Array, quota: jax.Array) -> _Stay:
@@ -123,7 +125,7 @@ def _with_remainder(
     """Return the length of the stay, its rest drawn from the geometric law if it goes on."""
 
     def rest(pair: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        chance = 1.0 / problem.noise.inverse_chance((beta - mean) / deviation)
+        chance = lifetime.reneging_chance(mean, deviation * deviation, beta, problem.noise)
         waiting = jnp.log(source.uniform(Purpose.REMAINDER)) / jnp.log1p(-chance)
         return jnp.asarray(False), pair[1] + jnp.ceil(waiting)
 
@@ -209,11 +211,6 @@ def _play_rounds(
     # Past the last recorded round the action is kept, and the expected rest of the cost is that
     # of a stay with one action.
     mean, deviation = arrival.mean[end.action], arrival.deviation[end.action]
-    lifetime = _with_remainder(problem, source, end.alive, end.played, mean, deviation, arrival.beta)
-    rest = jnp.where(end.alive, _difference(arrival.best, arrival.value[end.action]), 0.0)
-    return end.learning, Served(end.first, lifetime, end.cost + rest)
-
-
-def _difference(best: jax.Array, value: jax.Array) -> jax.Array:
-    # Two infinite values are equally good.
-    return jnp.where(best == value, 0.0, best - value)
+    length = _with_remainder(problem, source, end.alive, end.played, mean, deviation, arrival.beta)
+    rest = lifetime.pseudo_regret(arrival.best, arrival.value[end.action])
+    return end.learning, Served(end.first, length, end.cost + jnp.where(end.alive, rest, 0.0))

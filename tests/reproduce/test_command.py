@@ -10,6 +10,7 @@ from hrprob.cli import main
 from hrprob.errors import InvalidInput
 from hrprob.reproduce.command import reproduce
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
+from hrprob.reproduce.verdicts import curve_agrees
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,14 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.parametrize("manifest", ['{"name": "my web app"}', '{"program": "hrprob", "job": "run"}'])
+def test_a_manifest_of_something_else_is_not_ours(tmp_path, manifest):
+    (tmp_path / "manifest.json").write_text(manifest)
+    with pytest.raises(InvalidInput, match="--out"):
+        reproduce(tmp_path, panels=["d"], users=30, trials=2)
+    assert (tmp_path / "manifest.json").read_text() == manifest
+
+
 def test_unknown_panel_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match="--panel"):
         reproduce(tmp_path, panels=["e"])
@@ -112,4 +121,9 @@ def test_published_curves_agree(tmp_path):
     """Every published curve, at its last user and along the way, in the full released settings."""
     done = reproduce(tmp_path, panels=["a", "b", "c", "d"])
     assert len(done.curves) == 300
-    assert [point for point in done.curves if not point.agrees] == []
+    for panel, policy in {(point.panel, point.policy) for point in done.curves}:
+        along = [point for point in done.curves if (point.panel, point.policy) == (panel, policy)]
+        assert curve_agrees(along, trials=20), (panel, policy)
+    # Under Student's t with 19 degrees of freedom 0.7 % of points lie beyond three; the points of a curve
+    # go together, so a few times that is allowed.
+    assert sum(not point.agrees for point in done.curves) <= 6
