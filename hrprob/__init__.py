@@ -21,6 +21,8 @@ _HOME = {
     "hrprob.policies": [
         "CMDP",
         "HRUCB",
+        "BayesGreedy",
+        "BayesUCB",
         "Greedy",
         "Learner",
         "LinUCB",
@@ -29,6 +31,9 @@ _HOME = {
         "Random",
         "Seen",
         "SigmaMaxUCB",
+        "Thompson",
+        "ThompsonHomoscedastic",
+        "ThompsonKnownVariance",
         "register",
     ],
     "hrprob.problem": [
@@ -60,6 +65,8 @@ if TYPE_CHECKING:
     from hrprob.lifetime import h as h
     from hrprob.policies import CMDP as CMDP
     from hrprob.policies import HRUCB as HRUCB
+    from hrprob.policies import BayesGreedy as BayesGreedy
+    from hrprob.policies import BayesUCB as BayesUCB
     from hrprob.policies import Greedy as Greedy
     from hrprob.policies import Learner as Learner
     from hrprob.policies import LinUCB as LinUCB
@@ -68,6 +75,9 @@ if TYPE_CHECKING:
     from hrprob.policies import Random as Random
     from hrprob.policies import Seen as Seen
     from hrprob.policies import SigmaMaxUCB as SigmaMaxUCB
+    from hrprob.policies import Thompson as Thompson
+    from hrprob.policies import ThompsonHomoscedastic as ThompsonHomoscedastic
+    from hrprob.policies import ThompsonKnownVariance as ThompsonKnownVariance
     from hrprob.policies import register as register
     from hrprob.problem import Affine as Affine
     from hrprob.problem import Ball as Ball

@@ -1,0 +1,78 @@
+r"""θ given the variances: normal, cut to its ball.
+
+Under θ ~ N(0, R²/(d+2)·I), which has the covariance of the uniform prior on the ball, the
+posterior of θ given φ is normal, with a mean and a covariance that one user moves by a
+rank-one update. A draw of it with ‖θ‖ ≤ R is kept with chance
+exp((d+2)/2·(‖θ‖²/R² − 1)): that divides the normal prior out and leaves the uniform one
+on the ball, exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.estimation.contraction import contract
+
+__all__ = ["cholesky", "draw_in_ball", "keep_in_ball", "prior_precision"]
+
+# Tries at a draw in the ball. Under the prior with d = 4 all fail once in 3000 times, and never later.
+_TRIES = 32
+_WRITTEN_OUT = 8
+
+
+def prior_precision(dimension: int, radius: Any) -> Any:
+    """Return (d + 2)/R², the precision of θ's normal prior."""
+    return (dimension + 2.0) / radius**2
+
+
+def keep_in_ball(key: jax.Array, tries: jax.Array, radius: Any) -> tuple[jax.Array, jax.Array]:
+    """Return the first of some tries at θ (tries, d) that is kept, and its number.
+
+    Should none be, the first is pulled onto the ball.
+    """
+    size = contract(tries, tries) / radius**2
+    chance = jnp.exp(0.5 * (tries.shape[-1] + 2.0) * (size - 1.0))
+    kept = (size <= 1.0) & (jax.random.uniform(key, size.shape) < chance)
+    number = jnp.argmax(kept)
+    one = tries[number]
+    return one / jnp.maximum(jnp.sqrt(contract(one, one)) / radius, 1.0), number
+
+
+def draw_in_ball(
+    key: jax.Array, mean: jax.Array, covariance: jax.Array, radius: Any, scale: Any = 1.0
+) -> jax.Array:
+    """Return a draw of θ (d,) on the ball, given mean and covariance under the normal prior.
+
+    ``scale`` stretches the normal draws about their mean.
+    """
+    by_place, by_chance = jax.random.split(key)
+    noise = jax.random.normal(by_place, (_TRIES, mean.shape[-1]))
+    tries = mean + scale * contract(cholesky(covariance), noise[:, None, :])
+    return keep_in_ball(by_chance, tries, radius)[0]
+
+
+def cholesky(matrix: jax.Array) -> jax.Array:
+    """Return the lower factor of a small matrix (..., d, d), written out so that it vectorises over trials.
+
+    Examples
+    --------
+    >>> cholesky(jnp.asarray([[4.0, 2.0], [2.0, 5.0]])).tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    """
+    d = matrix.shape[-1]
+    if d > _WRITTEN_OUT:
+        return jnp.linalg.cholesky(matrix)
+    rows: list[list[jax.Array]] = []
+    for i in range(d):
+        row: list[jax.Array] = []
+        for j in range(i):
+            rest = matrix[..., i, j] - sum(row[k] * rows[j][k] for k in range(j))
+            row.append(rest / rows[j][j])
+        rest = matrix[..., i, i] - sum(entry * entry for entry in row)
+        row.append(jnp.sqrt(jnp.maximum(rest, 1e-300)))
+        rows.append(row)
+    zero = jnp.zeros_like(matrix[..., 0, 0])
+    return jnp.stack([jnp.stack([*row, *[zero] * (d - len(row))], axis=-1) for row in rows], axis=-2)

@@ -1,0 +1,192 @@
+r"""Laplace's approximation in the unconstrained coordinates, its mean corrected.
+
+N(m, Σ) with Σ⁻¹ = −∇² ln p at the mode ẑ, and
+
+.. math:: m = \hat z + \tfrac12\, \Sigma\, \nabla \operatorname{tr}(\Sigma \nabla^2 \ln p)(\hat z),
+
+the mean to the next order [1]_, the step held to one standard deviation: where the
+expansion asks for more, it no longer holds. Without the step the means of φ are off by
+half a standard deviation at small n; with it by a tenth.
+
+With few rows no expansion is exact enough, and the likelihood is cheap: there the mean
+and the covariance are those of the posterior itself, by importance sampling from the
+approximation with a fixed set of quasi-random points.
+
+The mode is found by Newton's method from wherever the last fit ended, within a region
+that shrinks when a step does not climb. All of it is pure and compiled: fits live inside
+a scan over users, many trials side by side.
+
+References
+----------
+.. [1] L. Tierney, J. B. Kadane, "Accurate approximations for posterior moments and
+   marginal densities", Journal of the American Statistical Association 81, 1986.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from hrprob.errors import check_count
+from hrprob.estimation.contraction import contract
+from hrprob.estimation.posterior.rows import once
+from hrprob.estimation.posterior.target import Curve, Target
+from hrprob.record import record, settle
+
+__all__ = ["Laplace", "Normal", "fit", "refine"]
+
+_MOST_STEPS = 60
+# Newton's decrement at which the search ends: the mode is then within 0.003 standard deviations.
+_CLOSE = 1e-5
+_FIRST_RADIUS = 2.0
+# A curvature below this would be a standard deviation above 2 where the prior's is 1.
+_LEAST_CURVATURE = 0.25
+# The points of the importance sampling spread so much wider than the approximation.
+_WIDER = 1.25
+# Effective points for each of the 2d coordinates, below which they are not used.
+_LEAST_EFFECTIVE = 8
+
+
+class Normal(NamedTuple):
+    """The approximation: z ~ N(mean, factor·factorᵀ)."""
+
+    mode: jax.Array  # (2d,)
+    mean: jax.Array  # (2d,)
+    factor: jax.Array  # (2d, 2d)
+
+
+class _Search(NamedTuple):
+    steps: jax.Array  # () int
+    near: jax.Array  # () bool
+    radius: jax.Array  # () longest step
+    z: jax.Array  # (2d,) the best point so far
+    raw: Curve
+    curve: Curve
+    to_go: jax.Array  # (2d,) Newton's step from there
+
+
+@record(static=("points", "few"))
+class Laplace:
+    """The engine ``laplace``: a normal approximation, for every user of a long run.
+
+    Parameters
+    ----------
+    points : int
+        Points of the importance sampling with few rows; 0 goes without it.
+    few : int
+        Most rows at which it is used.
+    """
+
+    kind: ClassVar[str] = "laplace"
+    streaming: ClassVar[bool] = True
+    refit: ClassVar[float] = 1.05
+    points: int = 1024
+    few: int = 256
+
+    def __post_init__(self) -> None:
+        for name, remedy in (("points", "0 goes without the points"), ("few", "it is a number of rows")):
+            settle(self, **{name: check_count(name, getattr(self, name), low=0, remedy=remedy)})
+
+    def init(self, target: Target) -> Normal:
+        """Return the prior itself, where it is uniform."""
+        nothing = jnp.zeros(target.size)
+        return Normal(nothing, nothing, jnp.eye(target.size))
+
+    def absorb(self, target: Target, belief: Normal, stay: Any) -> Normal:
+        """Return the belief as it is: a stay counts from the next fit on."""
+        return belief
+
+    def fit(self, target: Target, tables: Any, start: Normal) -> Normal:
+        """Return the approximation given ``tables``: pairs of data and rows in use."""
+        found = fit(target, tables, start.mode)
+        if not self.points:
+            return found
+        rows = sum((jnp.asarray(rows) for _, rows in tables), jnp.zeros((), jnp.int32))
+        return once(rows <= self.few, lambda normal: refine(target, tables, normal, self.points), found)
+
+    def draw(self, target: Target, belief: Normal, key: jax.Array, scale: Any = 1.0) -> jax.Array:
+        """Return one draw of z, the spread multiplied by ``scale``."""
+        noise = jax.random.normal(key, belief.mean.shape)
+        return belief.mean + scale * contract(belief.factor, noise)
+
+    def log_density(self, target: Target, belief: Normal, z: jax.Array) -> jax.Array:
+        """Return the log density of the approximation at z (2d,)."""
+        white = jax.scipy.linalg.solve_triangular(_lower(belief.factor), z - belief.mean, lower=True)
+        size = jnp.sum(jnp.log(jnp.abs(jnp.diagonal(_lower(belief.factor)))))
+        return -0.5 * contract(white, white) - size - 0.5 * z.shape[-1] * jnp.log(2.0 * jnp.pi)
+
+
+def fit(target: Target, tables: Any, start: jax.Array) -> Normal:
+    """Return the corrected Laplace approximation, searched from ``start``."""
+    end = _climb(target, tables, start)
+    mode = end.z + end.to_go
+    values, vectors = _curvature(end.curve)
+    factor = vectors * (1.0 / jnp.sqrt(values))
+    covariance = factor @ factor.T
+    shift = 0.5 * covariance @ target.skewness(end.raw, end.z, covariance, tables)
+    # In standard deviations along the principal axes.
+    size = jnp.linalg.norm((vectors.T @ shift) * jnp.sqrt(values))
+    shift = shift * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-12))
+    return Normal(mode, mode + shift, factor)
+
+
+def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
+    """Return the normal with mean and covariance of the posterior, by importance sampling from ``normal``."""
+    size = target.size
+    standard = jnp.asarray(_quasi_normal(size, points))  # (points, 2d)
+    z = normal.mean + _WIDER * contract(normal.factor, standard[:, None, :])
+    density = target.log_density_of_many(z, tables)
+    weight = jax.nn.softmax(density + 0.5 * contract(standard, standard))
+    mean = weight @ z
+    covariance = (z - mean).T @ (weight[:, None] * (z - mean))
+    # Where a few points carry all the weight they say nothing about a spread.
+    trusted = 1.0 / jnp.sum(weight**2) > _LEAST_EFFECTIVE * size
+    refined = Normal(normal.mode, mean, jnp.linalg.cholesky(covariance + 1e-12 * jnp.eye(size)))
+    return jax.tree.map(lambda new, old: jnp.where(trusted, new, old), refined, normal)
+
+
+@functools.lru_cache(maxsize=16)
+def _quasi_normal(dimension: int, points: int) -> np.ndarray:
+    """Return scrambled Sobol points with the standard normal distribution, always the same."""
+    from scipy.stats import norm, qmc
+
+    power = max(points - 1, 1).bit_length()
+    return np.asarray(norm.ppf(qmc.Sobol(dimension, seed=0).random_base2(power)))
+
+
+def _climb(target: Target, tables: Any, start: jax.Array) -> _Search:
+    def advance(now: _Search) -> _Search:
+        length = jnp.linalg.norm(now.to_go)
+        part = jnp.minimum(1.0, now.radius / jnp.maximum(length, 1e-12))
+        z = now.z + part * now.to_go
+        raw, curve = target.curve(z, tables)
+        values, vectors = _curvature(curve)
+        step = vectors @ ((vectors.T @ curve.gradient) / values)
+        near = contract(step, curve.gradient) < _CLOSE
+        moved = _Search(now.steps + 1, near, 2.0 * now.radius, z, raw, curve, step)
+        stayed = now._replace(steps=now.steps + 1, radius=0.25 * part * length)
+        better = curve.value >= now.curve.value
+        return jax.tree.map(lambda new, old: jnp.where(better, new, old), moved, stayed)
+
+    # The first step goes nowhere and is better than nothing.
+    k = start.shape[-1]
+    unseen = Curve(jnp.asarray(-jnp.inf), jnp.zeros(k), jnp.zeros((k, k)))
+    far, radius = jnp.asarray(False), jnp.asarray(0.5 * _FIRST_RADIUS)
+    first = _Search(jnp.zeros((), jnp.int32), far, radius, start, unseen, unseen, jnp.zeros(k))
+    return lax.while_loop(lambda now: ~now.near & (now.steps < _MOST_STEPS), advance, first)
+
+
+def _curvature(curve: Curve) -> tuple[jax.Array, jax.Array]:
+    """Return −∇² by its eigenvalues and vectors; a saddle is taken for the peak it bends into."""
+    values, vectors = jnp.linalg.eigh(-0.5 * (curve.hessian + curve.hessian.T))
+    return jnp.maximum(jnp.abs(values), _LEAST_CURVATURE), vectors
+
+
+def _lower(factor: jax.Array) -> jax.Array:
+    """Return the triangular factor of the same covariance."""
+    return jnp.linalg.cholesky(factor @ factor.T)

@@ -1,0 +1,154 @@
+"""The No-U-Turn sampler of NumPyro: the reference that the other engines are held against.
+
+Chains run side by side in one compiled program. The data are padded to a power of two
+and enter as arguments, as do the parameters of model and prior: a growing stream
+compiles anew only when it outgrows its padding. A fit can start from the draws of the
+last one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from numpyro.infer.hmc import hmc
+from numpyro.infer.util import potential_energy
+
+from hrprob.errors import check_count, check_number
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Data, pad
+from hrprob.record import record, settle
+
+__all__ = ["NUTS", "Chains", "divergences"]
+
+# Draws that a policy keeps of a fit.
+_KEPT = 512
+
+
+class Chains(NamedTuple):
+    """The draws of all chains, and how the sampler fared."""
+
+    z: jax.Array  # (chains, draws, 2d)
+    log_density: jax.Array  # (chains, draws) ln p(z), up to a constant
+    diverging: jax.Array  # (chains, draws) bool
+    steps: jax.Array  # (chains, draws) leapfrog steps
+    accept: jax.Array  # (chains, draws) mean acceptance probability
+    step_size: jax.Array  # (chains, draws)
+
+
+@record(static=("chains", "warmup", "draws", "depth"))
+class NUTS:
+    """The engine ``nuts``.
+
+    Parameters
+    ----------
+    chains, warmup, draws : int
+        Chains, and of each the iterations that adapt it and those that are kept.
+    accept : float
+        Acceptance probability that the step size is adapted to.
+    depth : int
+        Most doublings of a trajectory.
+    """
+
+    kind: ClassVar[str] = "nuts"
+    streaming: ClassVar[bool] = False
+    refit: ClassVar[float] = 1.5
+    chains: int = 4
+    warmup: int = 500
+    draws: int = 1000
+    accept: Any = 0.9
+    depth: int = 10
+
+    def __post_init__(self) -> None:
+        for name, remedy in (
+            ("chains", "two or more show whether they agree"),
+            ("warmup", "the step size needs some hundred"),
+            ("draws", "they are what is kept of each chain"),
+            ("depth", "2^depth steps are the longest trajectory"),
+        ):
+            settle(self, **{name: check_count(name, getattr(self, name), remedy=remedy)})
+        remedy = "it is a probability; larger means smaller steps"
+        accept = check_number(
+            "accept", self.accept, low=0, high=1, open_low=True, open_high=True, remedy=remedy
+        )
+        settle(self, accept=accept)
+
+    def fit(self, target: Target, data: Data, key: jax.Array, start: Any = None) -> Chains:
+        """Return draws from the posterior given ``data``; ``start`` are draws of z of a fit before it.
+
+        The chains then begin at some of those, with their covariance as metric.
+        """
+        by_start, by_run = jax.random.split(key)
+        size = target.size
+        if start is None:
+            # In these coordinates the prior's own scale is 1.
+            first, metric = 0.5 * jax.random.normal(by_start, (self.chains, size)), jnp.eye(size)
+        else:
+            draws = jnp.asarray(getattr(start, "z", start)).reshape(-1, size)
+            first = draws[jax.random.randint(by_start, (self.chains,), 0, draws.shape[0])]
+            metric = jnp.cov(draws, rowvar=False).reshape(size, size)
+        return _run(self, target, pad(data), by_run, first, metric)
+
+    def init(self, target: Target) -> jax.Array:
+        """Return draws of z from the prior, where it is uniform, as many as :meth:`keep` keeps."""
+        return jax.random.normal(jax.random.key(0), (_KEPT, target.size))
+
+    def keep(self, target: Target, belief: Chains) -> jax.Array:
+        """Return what a policy keeps of a fit: draws of z, evenly thinned."""
+        draws = belief.z.reshape(-1, target.size)
+        return draws[jnp.linspace(0, draws.shape[0] - 1, _KEPT).astype(jnp.int32)]
+
+    def draw(self, target: Target, belief: jax.Array, key: jax.Array, scale: Any = 1.0) -> jax.Array:
+        """Return one of the draws of z that were kept; ``scale`` stretches them about their mean."""
+        one = belief[jax.random.randint(key, (), 0, belief.shape[0])]
+        mean = jnp.mean(belief, axis=0)
+        return mean + scale * (one - mean)
+
+
+@jax.jit
+def _run(
+    engine: NUTS, target: Target, data: Data, key: jax.Array, first: jax.Array, metric: jax.Array
+) -> Chains:
+    d = target.setting.dimension
+
+    def potential(z: jax.Array) -> jax.Array:
+        parts = {"theta": z[:d], "phi": z[d:]}
+        return potential_energy(target.model.conditioned, (data, target.setting, target.prior), {}, parts)
+
+    begin, move = hmc(potential, algo="NUTS")
+
+    def chain(key: jax.Array, z: jax.Array) -> Chains:
+        state = begin(
+            z,
+            engine.warmup,
+            inverse_mass_matrix=metric,
+            dense_mass=True,
+            target_accept_prob=engine.accept,
+            max_tree_depth=engine.depth,
+            rng_key=key,
+        )
+        state = lax.fori_loop(0, engine.warmup, lambda _, state: move(state), state)
+
+        def keep(state: Any, _: None) -> tuple[Any, Chains]:
+            state = move(state)
+            step_size = state.adapt_state.step_size
+            return state, Chains(
+                state.z,
+                -state.potential_energy,
+                state.diverging,
+                state.num_steps,
+                state.accept_prob,
+                step_size,
+            )
+
+        return lax.scan(keep, state, None, engine.draws)[1]
+
+    return jax.vmap(chain)(jax.random.split(key, engine.chains), first)
+
+
+def divergences(belief: Chains) -> int:
+    """Return how many draws diverged."""
+    return int(np.sum(np.asarray(belief.diverging)))

@@ -1,0 +1,244 @@
+r"""Sequential Monte Carlo over the stream of users, θ integrated out.
+
+Particles are values of φ (in the coordinates z_φ); given φ, θ is normal
+(:mod:`.conjugate`). A user with (x, m, Σr, Σr²) multiplies the weight of a particle by
+the chance of the stay given all before it, with u = θᵀx ~ N(μ, s) and w = f(φᵀx):
+
+.. math:: \ln p = -\tfrac m2 \ln(2\pi w) - \tfrac12\ln(1 + ms/w)
+    - \frac1{2w}\Big[\sum r^2 - 2\mu\sum r + m\mu^2
+    - \frac{s(\sum r - m\mu)^2}{w + ms}\Big].
+
+Whenever it is time, the particles are resampled and moved by Metropolis steps against
+all stays so far [1]_, in turn a leap to anywhere in the normal distribution with the
+particles' own moments, which most particles take, and a step of a random walk, which
+mends what that normal misses. A draw takes a particle by its weight, θ given it,
+and keeps the pair as :mod:`.conjugate` says: so the prior of θ is the uniform one on the
+ball, exactly. Moving θ along with φ instead would be refused nine times in ten.
+
+References
+----------
+.. [1] N. Chopin, "A sequential particle filter method for static models",
+   Biometrika 89(3), 2002.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from hrprob.errors import InvalidInput, check_count
+from hrprob.estimation.contraction import contract
+from hrprob.estimation.posterior.conjugate import cholesky, keep_in_ball, prior_precision
+from hrprob.estimation.posterior.target import Target, sum_over_rows
+from hrprob.models import Gaussian
+from hrprob.models.ball import from_ball, to_ball
+from hrprob.models.data import Stays
+from hrprob.record import record, settle
+
+__all__ = ["SMC", "Cloud"]
+
+_TRIES = 12
+# Leaps spread so much wider than the particles.
+_WIDER = 1.2
+# Rows looked at by all particles in one step.
+_BLOCK = 32
+
+
+class Cloud(NamedTuple):
+    """Weighted particles over φ, each with its normal posterior of θ."""
+
+    z: jax.Array  # (particles, d) z_φ
+    log_weight: jax.Array  # (particles,)
+    covariance: jax.Array  # (particles, d, d) of θ
+    sum_rx: jax.Array  # (particles, d) Σ r x / w
+    key: jax.Array  # (2,) uint32, of the next move
+
+
+class _Sums(NamedTuple):
+    """What all stays say of θ and φ at some φ's."""
+
+    log_variance: jax.Array  # (particles,) Σ m ln w
+    squares: jax.Array  # (particles,) Σ Σr² / w
+    sum_rx: jax.Array  # (particles, d)
+    gram: jax.Array  # (particles, d·d) Σ m x xᵀ / w
+
+
+@record(static=("particles", "moves"))
+class SMC:
+    """The engine ``smc``.
+
+    Parameters
+    ----------
+    particles : int
+        Values of φ that are carried along.
+    moves : int
+        Metropolis steps of each particle when it is time.
+    """
+
+    kind: ClassVar[str] = "smc"
+    streaming: ClassVar[bool] = True
+    refit: ClassVar[float] = 1.2
+    particles: int = 256
+    moves: int = 4
+
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            particles=check_count("particles", self.particles, low=2, remedy="256 do for d = 4"),
+            moves=check_count("moves", self.moves, remedy="without a move particles only die out"),
+        )
+
+    def init(self, target: Target) -> Cloud:
+        """Return particles from the prior of φ."""
+        if not isinstance(target.model, Gaussian) or target.prior.kind != "uniform":
+            got = (target.model.kind, target.prior.kind)
+            raise InvalidInput(
+                "engine",
+                "must be another than 'smc'",
+                got,
+                "it integrates θ out, which needs normal outcomes and the uniform prior",
+            )
+        d, n = target.setting.dimension, self.particles
+        by_place, by_moves = jax.random.split(jax.random.key(0))
+        prior = jnp.eye(d) / prior_precision(d, target.setting.bounds.theta)
+        return Cloud(
+            jax.random.normal(by_place, (n, d)),
+            jnp.zeros(n),
+            jnp.tile(prior, (n, 1, 1)),
+            jnp.zeros((n, d)),
+            jax.random.key_data(by_moves),
+        )
+
+    def absorb(self, target: Target, belief: Cloud, stay: Stays) -> Cloud:
+        """Return the particles after one more stay: x (d,) and its sums ()."""
+        _, w = self._moments(target, belief.z, stay.x)
+        m = stay.rounds
+        along = contract(belief.covariance, stay.x)  # (particles, d)
+        s = contract(along, stay.x)
+        mu = contract(along, belief.sum_rx)
+        off = stay.total - m * mu
+        spread = stay.squares - 2.0 * mu * stay.total + m * mu * mu - s * off * off / (w + m * s)
+        gain = -0.5 * (m * jnp.log(w) + jnp.log1p(m * s / w) + spread / w)
+        shrink = (m / (w + m * s))[:, None, None] * along[:, :, None] * along[:, None, :]
+        return Cloud(
+            belief.z,
+            belief.log_weight + gain,
+            belief.covariance - shrink,
+            belief.sum_rx + (stay.total / w)[:, None] * stay.x,
+            belief.key,
+        )
+
+    def fit(self, target: Target, tables: Any, start: Cloud) -> Cloud:
+        """Return the particles resampled and moved, given all stays: pairs of data and rows in use."""
+        n = self.particles
+        # The same first key serves every trial; what a trial has seen tells them apart.
+        seen = lax.bitcast_convert_type(start.log_weight.astype(jnp.float32), jnp.uint32)
+        key = jax.random.fold_in(jax.random.wrap_key_data(start.key), seen[0] ^ seen[1])
+        by_pick, by_moves, after = jax.random.split(key, 3)
+        weight = jax.nn.softmax(start.log_weight)
+        mean = weight @ start.z
+        d = start.z.shape[-1]
+        spread = (start.z - mean).T @ (weight[:, None] * (start.z - mean)) + 1e-9 * jnp.eye(d)
+        factor = cholesky(spread)
+        inverse = _inverse(factor)
+        picked = start.z[_systematic(by_pick, weight, n)]
+
+        def log_leap(z: jax.Array) -> jax.Array:
+            """Return the log density that leaps to z have, up to a constant."""
+            return -0.5 / _WIDER**2 * contract(contract(inverse, (z - mean)[:, None, :]), z - mean)
+
+        def move(number: Any, now: Any) -> Any:
+            z, value, rest = now
+            by_step, by_chance = jax.random.split(jax.random.fold_in(by_moves, number))
+            noise = contract(factor, jax.random.normal(by_step, z.shape)[:, None, :])
+            leaps = number % 2 == 1
+            there = jnp.where(leaps, mean + _WIDER * noise, z + (2.38 / jnp.sqrt(1.0 * d)) * noise)
+            there = jnp.where(number == 0, z, there)
+            value_there, rest_there = self._posterior(target, tables, there)
+            odds = value_there - value + jnp.where(leaps, log_leap(z) - log_leap(there), 0.0)
+            taken = jnp.log(jax.random.uniform(by_chance, (n,))) < odds
+            return jax.tree.map(
+                lambda new, old: jnp.where(taken.reshape((n,) + (1,) * (new.ndim - 1)), new, old),
+                (there, value_there, rest_there),
+                (z, value, rest),
+            )
+
+        # The first step goes nowhere and is always taken: it looks at the particles as they are.
+        unseen = (picked, jnp.full(n, -jnp.inf), (jnp.zeros((n, d, d)), jnp.zeros((n, d))))
+        z, _, (covariance, sum_rx) = lax.fori_loop(0, self.moves + 1, move, unseen)
+        return Cloud(z, jnp.zeros(n), covariance, sum_rx, jax.random.key_data(after))
+
+    def draw(self, target: Target, belief: Cloud, key: jax.Array, scale: Any = 1.0) -> jax.Array:
+        """Return one draw of z; ``scale`` stretches φ about its mean and θ about its mean given φ."""
+        bounds = target.setting.bounds
+        by_pick, by_theta, by_chance = jax.random.split(key, 3)
+        weight = jax.nn.softmax(belief.log_weight)
+        edges = jnp.cumsum(weight)
+        picks = jnp.searchsorted(edges, jax.random.uniform(by_pick, (_TRIES,)) * edges[-1])
+        picks = jnp.minimum(picks, self.particles - 1)
+        covariance, sum_rx = belief.covariance[picks], belief.sum_rx[picks]
+        mean = contract(covariance, sum_rx[:, None, :])
+        noise = jax.random.normal(by_theta, mean.shape)
+        tries = mean + scale * contract(cholesky(covariance), noise[:, None, :])
+        theta, number = keep_in_ball(by_chance, tries, bounds.theta)
+        centre = weight @ belief.z
+        z_phi = centre + scale * (belief.z[picks[number]] - centre)
+        # A point pulled onto the sphere has no finite z: take one just within.
+        return jnp.concatenate([from_ball((1.0 - 1e-12) * theta, bounds.theta), z_phi])
+
+    def effective(self, belief: Cloud) -> jax.Array:
+        """Return the effective number of particles."""
+        return 1.0 / jnp.sum(jax.nn.softmax(belief.log_weight) ** 2)
+
+    def _moments(self, target: Target, z: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        phi = to_ball(z, target.setting.bounds.phi)
+        return phi, target.setting.variance(contract(phi, x))
+
+    def _posterior(self, target: Target, tables: Any, z: jax.Array) -> Any:
+        """Return ln p(z_φ | all stays) of each particle, θ integrated out, and what θ then is."""
+        n, d = z.shape
+        phi = to_ball(z, target.setting.bounds.phi)
+        sums = _Sums(jnp.zeros(n), jnp.zeros(n), jnp.zeros((n, d)), jnp.zeros((n, d * d)))
+
+        def block(data: Stays, phi: jax.Array) -> _Sums:
+            rows = data.x.shape[0]
+            w = target.setting.variance(contract(phi[:, None, :], data.x))  # (particles, rows)
+            inverse = 1.0 / w
+            pairs = (data.x[:, :, None] * data.x[:, None, :]).reshape(rows, d * d)
+            return _Sums(
+                jnp.log(w) @ data.rounds,
+                inverse @ data.squares,
+                inverse @ (data.total[:, None] * data.x),
+                inverse @ (data.rounds[:, None] * pairs),
+            )
+
+        for data, rows in tables:
+            sums = jax.tree.map(jnp.add, sums, sum_over_rows(block, data, rows, (phi,), sums, size=_BLOCK))
+        precision = sums.gram.reshape(n, d, d) + prior_precision(d, target.setting.bounds.theta) * jnp.eye(d)
+        factor = cholesky(precision)
+        covariance = _inverse(factor)
+        fitted = contract(contract(covariance, sums.sum_rx[:, None, :]), sums.sum_rx)
+        determinant = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
+        value = -0.5 * (sums.log_variance + sums.squares - fitted + contract(z, z)) - determinant
+        return value, (covariance, sums.sum_rx)
+
+
+def _systematic(key: jax.Array, weight: jax.Array, n: int) -> jax.Array:
+    """Return n numbers of particles, each as often as its weight says, to within one."""
+    places = (jnp.arange(n) + jax.random.uniform(key)) / n
+    return jnp.minimum(jnp.searchsorted(jnp.cumsum(weight), places), n - 1)
+
+
+def _inverse(factor: jax.Array) -> jax.Array:
+    """Return (L Lᵀ)⁻¹ for lower factors L (..., d, d), by forward substitution."""
+    d = factor.shape[-1]
+    rows: list[jax.Array] = []
+    for i in range(d):
+        unit = jnp.zeros(d).at[i].set(1.0)
+        rest = unit - sum((factor[..., i, k, None] * rows[k] for k in range(i)), jnp.zeros(d))
+        rows.append(rest / factor[..., i, i, None])
+    inverse = jnp.stack(rows, axis=-2)  # L⁻¹
+    return jnp.sum(inverse[..., :, :, None] * inverse[..., :, None, :], axis=-3)

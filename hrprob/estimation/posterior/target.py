@@ -1,0 +1,252 @@
+r"""The posterior of (θ, φ) as a density on ℝ²ᵈ, with its derivatives up to the third.
+
+Both balls are reached from z = (z_θ, z_φ) by the map of :mod:`hrprob.models.ball`, under
+which the uniform prior is a standard normal:
+
+.. math:: \ln p(z) = \sum_i \ell_i(\theta^\top x_i, \phi^\top x_i) + \text{tilt}(\theta, \phi)
+    - \tfrac12 |z|^2 .
+
+A row of data enters through two inner products alone, so its derivatives are those of a
+function of two numbers, and the sums over rows are small matrices. They are taken in
+blocks with as many steps as there are rows in use: data in a buffer of fixed length
+cost what is in it, inside a compiled program too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from hrprob.estimation.contraction import contract
+from hrprob.estimation.posterior.rows import read_rows
+from hrprob.models import Setting
+from hrprob.models.ball import from_ball, gain, to_ball
+from hrprob.record import record
+
+__all__ = ["Curve", "Target", "capacity_for", "sum_over_rows"]
+
+# Rows summed in one step: enough to keep vector units busy, few enough to stay in the cache.
+BLOCK = 256
+# The same where every row is looked at from many points at once.
+SMALL_BLOCK = 32
+
+
+class Curve(NamedTuple):
+    """A log density at a point, with two derivatives."""
+
+    value: jax.Array  # ()
+    gradient: jax.Array  # (k,)
+    hessian: jax.Array  # (k, k)
+
+
+@record()
+class Target:
+    """A posterior: an outcome model, a prior, and the setting of both."""
+
+    model: Any
+    prior: Any
+    setting: Setting
+
+    @property
+    def size(self) -> int:
+        """2d, the length of z."""
+        return 2 * self.setting.dimension
+
+    def coefficients(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return θ and φ at z (..., 2d)."""
+        d, bounds = self.setting.dimension, self.setting.bounds
+        return to_ball(z[..., :d], bounds.theta), to_ball(z[..., d:], bounds.phi)
+
+    def position(self, theta: jax.Array, phi: jax.Array) -> jax.Array:
+        """Return z (..., 2d) of θ and φ."""
+        bounds = self.setting.bounds
+        return jnp.concatenate([from_ball(theta, bounds.theta), from_ball(phi, bounds.phi)], axis=-1)
+
+    def log_density(self, z: jax.Array, data: Any) -> jax.Array:
+        """Return ln p(z) up to a constant, for one z (2d,), from all rows at once."""
+        theta, phi = self.coefficients(z)
+        likelihood = jnp.sum(self.model.log_likelihood(theta, phi, data, self.setting))
+        return likelihood + self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
+
+    def log_density_of_many(self, z: jax.Array, tables: Any) -> jax.Array:
+        """Return ln p(z) up to a constant, for many z (points, 2d), from the rows in use."""
+        theta, phi = self.coefficients(z)
+        total = self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
+
+        def block(data: Any, theta: jax.Array, phi: jax.Array) -> jax.Array:
+            each = jax.vmap(lambda theta, phi: self.model.log_likelihood(theta, phi, data, self.setting))
+            return jnp.sum(each(theta, phi), axis=1)
+
+        for data, rows in tables:
+            total = total + sum_over_rows(block, data, rows, (theta, phi), total, size=SMALL_BLOCK)
+        return total
+
+    def curve(self, z: jax.Array, tables: Any) -> tuple[Curve, Curve]:
+        """Return ln p with two derivatives in (θ, φ), the normal part left out, and the same in z.
+
+        ``tables`` are pairs of data and the number of rows in use.
+        """
+        theta, phi = self.coefficients(z)
+        raw = self._tilt(theta, phi)
+        for data, rows in tables:
+            raw = jax.tree.map(jnp.add, raw, sum_over_rows(self._block_curve, data, rows, (theta, phi), raw))
+        return raw, self.pull_back(raw, z)
+
+    def pull_back(self, raw: Curve, z: jax.Array) -> Curve:
+        """Return the curve in z of a density whose curve in (θ, φ) is ``raw``."""
+        d, bounds = self.setting.dimension, self.setting.bounds
+        jacobian, bend = (jnp.zeros((2 * d, 2 * d)) for _ in range(2))
+        for part, radius in ((slice(0, d), bounds.theta), (slice(d, 2 * d), bounds.phi)):
+            first, second = _ball_derivatives(z[part], radius, raw.gradient[part])
+            jacobian, bend = jacobian.at[part, part].set(first), bend.at[part, part].set(second)
+        return Curve(
+            raw.value - 0.5 * contract(z, z),
+            jacobian.T @ raw.gradient - z,
+            jacobian.T @ raw.hessian @ jacobian + bend - jnp.eye(2 * d),
+        )
+
+    def skewness(self, raw: Curve, z: jax.Array, covariance: jax.Array, tables: Any) -> jax.Array:
+        """Return ∇tr(Σ∇² ln p) at z, Σ being ``covariance`` and ``raw`` the curve there."""
+        d, bounds = self.setting.dimension, self.setting.bounds
+        theta, phi = self.coefficients(z)
+        origin = jnp.concatenate([theta, phi])
+
+        def trace(z: jax.Array) -> jax.Array:
+            # The second-order expansion in (θ, φ): exact but for the third derivatives there.
+            moved = jnp.concatenate(self.coefficients(z)) - origin
+            return jnp.sum(
+                covariance
+                * self.pull_back(raw._replace(gradient=raw.gradient + raw.hessian @ moved), z).hessian
+            )
+
+        jacobian = jnp.zeros((2 * d, 2 * d))
+        for part, radius in ((slice(0, d), bounds.theta), (slice(d, 2 * d), bounds.phi)):
+            jacobian = jacobian.at[part, part].set(_ball_derivatives(z[part], radius, jnp.zeros(d))[0])
+        spread = jacobian @ covariance @ jacobian.T
+        third = jax.grad(
+            lambda both: jnp.sum(spread * jax.hessian(lambda b: self._log_tilt(b[:d], b[d:]))(both))
+        )(origin)
+        for data, rows in tables:
+            third = third + sum_over_rows(self._block_third, data, rows, (theta, phi, spread), third)
+        return jax.grad(trace)(z) + jacobian.T @ third
+
+    def _log_tilt(self, theta: jax.Array, phi: jax.Array) -> jax.Array:
+        return self.prior.log_tilt(theta, phi, self.setting)
+
+    def _tilt(self, theta: jax.Array, phi: jax.Array) -> Curve:
+        d = self.setting.dimension
+        both = jnp.concatenate([theta, phi])
+
+        def tilt(both: jax.Array) -> jax.Array:
+            return self._log_tilt(both[:d], both[d:])
+
+        return Curve(tilt(both), jax.grad(tilt)(both), jax.hessian(tilt)(both))
+
+    def _of_row(self, data: Any) -> Callable[[jax.Array, jax.Array], jax.Array]:
+        """Return the log likelihood of each row as a function of θᵀx and φᵀx."""
+
+        def function(u: jax.Array, v: jax.Array) -> jax.Array:
+            return self.model.row_log_likelihood(data, u, self.setting.variance(v))
+
+        return function
+
+    def _block_curve(self, data: Any, theta: jax.Array, phi: jax.Array) -> Curve:
+        rows, d = data.x.shape
+        u, v = contract(data.x, theta), contract(data.x, phi)
+        row = self._of_row(data)
+        value, (by_u, by_v), (by_uu, by_uv, by_vv) = _two_derivatives(row, u, v)
+        pairs = (data.x[:, :, None] * data.x[:, None, :]).reshape(rows, d * d)
+        first = jnp.stack([by_u, by_v]) @ data.x
+        second = (jnp.stack([by_uu, by_uv, by_vv]) @ pairs).reshape(3, d, d)
+        return Curve(
+            jnp.sum(value, axis=0),
+            first.reshape(2 * d),
+            jnp.block([[second[0], second[1]], [second[1], second[2]]]),
+        )
+
+    def _block_third(self, data: Any, theta: jax.Array, phi: jax.Array, spread: jax.Array) -> jax.Array:
+        d = self.setting.dimension
+        x = data.x
+        u, v = contract(x, theta), contract(x, phi)
+        pairs = (x[:, :, None] * x[:, None, :]).reshape(x.shape[0], d * d)
+        # Variances of θᵀx and φᵀx of each row, and their covariance.
+        blocks = jnp.stack([spread[:d, :d], spread[:d, d:], spread[d:, d:]]).reshape(3, d * d)
+        uu, uv, vv = blocks @ pairs.T
+
+        def weighted(u: jax.Array, v: jax.Array) -> jax.Array:
+            _, _, (by_uu, by_uv, by_vv) = _two_derivatives(self._of_row(data), u, v)
+            return uu * by_uu + 2.0 * uv * by_uv + vv * by_vv
+
+        one, zero = jnp.ones_like(u), jnp.zeros_like(u)
+        by_u = jax.jvp(weighted, (u, v), (one, zero))[1]
+        by_v = jax.jvp(weighted, (u, v), (zero, one))[1]
+        return (jnp.stack([by_u, by_v]) @ x).reshape(2 * d)
+
+
+def _two_derivatives(function: Any, u: jax.Array, v: jax.Array) -> Any:
+    """Return value, gradient and Hessian of a function that acts on each (u, v) alone."""
+    one, zero = jnp.ones_like(u), jnp.zeros_like(u)
+
+    def along(direction: tuple[jax.Array, jax.Array]) -> Any:
+        return lambda u, v: jax.jvp(function, (u, v), direction)
+
+    (value, by_u), (_, by_uu) = jax.jvp(along((one, zero)), (u, v), (one, zero))
+    (_, by_v), (_, by_vv) = jax.jvp(along((zero, one)), (u, v), (zero, one))
+    _, (_, by_uv) = jax.jvp(along((one, zero)), (u, v), (zero, one))
+    return value, (by_u, by_v), (by_uu, by_uv, by_vv)
+
+
+def sum_over_rows(
+    function: Any, data: Any, rows: Any, arguments: tuple[Any, ...], like: Any, size: int = BLOCK
+) -> Any:
+    """Return the sum of ``function(block, *arguments)`` over blocks of the first ``rows`` rows of ``data``.
+
+    ``like`` has the shapes of the sum. A buffer longer than a block has whole blocks
+    (:func:`capacity_for`).
+    """
+    capacity = data.x.shape[0]
+    nothing = jax.tree.map(jnp.zeros_like, like)
+    if capacity == 0:
+        return nothing
+    if capacity <= size:
+        return function(data, *arguments)
+    if capacity % size:
+        raise ValueError(f"a buffer of {capacity} rows is no multiple of {size}: see `capacity_for`")
+
+    def step(number: Any, total: Any) -> Any:
+        block = jax.tree.map(lambda leaf: read_rows(leaf, number * size, size), data)
+        return jax.tree.map(jnp.add, total, function(block, *arguments))
+
+    steps = (jnp.asarray(rows, jnp.int32) + (size - 1)) // size
+    return lax.fori_loop(0, steps, step, nothing)
+
+
+def capacity_for(rows: int) -> int:
+    """Return the least number of rows at least ``rows`` that a buffer may have.
+
+    Examples
+    --------
+    >>> capacity_for(20), capacity_for(100), capacity_for(300)
+    (20, 128, 512)
+    """
+    unit = 1 if rows <= SMALL_BLOCK else SMALL_BLOCK if rows <= BLOCK else BLOCK
+    return -(-rows // unit) * unit
+
+
+def _ball_derivatives(z: jax.Array, radius: Any, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the Jacobian of the ball map at z, and the Hessian of ``weights``ᵀ(ball map)."""
+    d = z.shape[-1]
+    s = 0.5 * contract(z, z)
+    of_s = lambda s: gain(s, d)  # noqa: E731
+    slope = jax.grad(of_s)
+    value, first, second = of_s(s), slope(s), jax.grad(slope)(s)
+    outer = z[:, None] * z[None, :]
+    mixed = weights[:, None] * z[None, :]
+    along = contract(weights, z)
+    jacobian = radius * (value * jnp.eye(d) + first * outer)
+    hessian = radius * (first * (mixed + mixed.T + along * jnp.eye(d)) + second * along * outer)
+    return jacobian, hessian

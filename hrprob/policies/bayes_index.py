@@ -1,0 +1,102 @@
+"""One-step Bayes: actions ranked by what the posterior says of their value, without a gamble.
+
+====================  =====================================================
+``bayes-greedy``      the posterior mean of the value
+``bayes-ucb``         a quantile of it [1]_
+====================  =====================================================
+
+References
+----------
+.. [1] E. Kaufmann, O. Cappé, A. Garivier, "On Bayesian upper confidence bounds for bandit
+   problems", AISTATS 2012.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import check_count, check_number
+from hrprob.policies.bayes import BayesLearner, BayesState
+from hrprob.policies.registry import register
+from hrprob.record import record, settle
+
+__all__ = ["BayesGreedy", "BayesUCB"]
+
+_LONGEST = 1e6
+
+
+@record(static=("eager", "capacity", "warm_rows", "draws"))
+class _ByDraws(BayesLearner):
+    """A policy that looks at the values of all actions under some draws."""
+
+    draws: Any = 64
+
+    def check(self) -> None:
+        """Check the number of draws."""
+        settle(self, draws=check_count("draws", self.draws, remedy="the posterior is seen through them"))
+
+    def values_of_draws(
+        self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array
+    ) -> jax.Array:
+        """Return the value of each action under each draw (draws, actions)."""
+
+        def one(key: jax.Array) -> jax.Array:
+            return self.values(self.engine.draw(self.target, state.belief, key), contexts, beta)
+
+        return jax.vmap(one)(jax.random.split(key, self.draws))
+
+
+@register("bayes-greedy", static=("capacity", "warm_rows", "draws"))
+class BayesGreedy(_ByDraws):
+    """Serve the action of largest posterior mean value.
+
+    The mean is over ``draws`` draws, each value held to a million: h itself has no mean
+    where the posterior leaves a chance of a variance near 0.
+
+    Parameters
+    ----------
+    draws : int
+        Draws from the posterior for each user.
+    engine, model, prior, refit, growth, warmup
+        As for every policy with a posterior.
+    """
+
+    def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return argmax of the mean."""
+        values = self.values_of_draws(state, key, contexts, beta)
+        # A single draw at which a user would never leave must not outweigh all others.
+        return jnp.argmax(jnp.mean(jnp.minimum(values, _LONGEST), axis=0))
+
+
+@register("bayes-ucb", static=("capacity", "warm_rows", "draws"))
+class BayesUCB(_ByDraws):
+    """Serve the action with the largest upper quantile of its value.
+
+    Parameters
+    ----------
+    level : float
+        Which quantile, in (0, 1).
+    draws : int
+        Draws from the posterior for each user.
+    engine, model, prior, refit, growth, warmup
+        As for every policy with a posterior.
+    """
+
+    level: Any = 0.9
+
+    def check(self) -> None:
+        """Check the level."""
+        super().check()
+        level = check_number(
+            "level", self.level, low=0, high=1, open_low=True, open_high=True, remedy="it is a probability"
+        )
+        settle(self, level=level)
+
+    def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return argmax of the quantile."""
+        values = jnp.sort(self.values_of_draws(state, key, contexts, beta), axis=0)
+        place = jnp.clip(jnp.ceil(self.level * self.draws) - 1, 0, self.draws - 1).astype(jnp.int32)
+        return jnp.argmax(values[place])

@@ -1,0 +1,45 @@
+"""Thompson sampling over θ and φ: one draw from the posterior a user, taken for the truth.
+
+References
+----------
+.. [1] D. Russo, B. Van Roy, A. Kazerouni, I. Osband, Z. Wen, "A tutorial on Thompson
+   sampling", Foundations and Trends in Machine Learning 11(1), 2018.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import check_number
+from hrprob.policies.bayes import BayesLearner, BayesState
+from hrprob.policies.registry import register
+from hrprob.record import settle
+
+__all__ = ["Thompson"]
+
+
+@register("thompson", static=("capacity", "warm_rows"))
+class Thompson(BayesLearner):
+    """Serve the best action under one draw of (θ, φ) from the posterior.
+
+    Parameters
+    ----------
+    scale : float
+        Factor on the spread of the posterior: below 1 explores less, 0 is the centre.
+    engine, model, prior, refit, growth, warmup
+        As for every policy with a posterior.
+    """
+
+    scale: Any = 1.0
+
+    def check(self) -> None:
+        """Check the scale."""
+        settle(self, scale=check_number("scale", self.scale, low=0, remedy="it multiplies a spread"))
+
+    def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return argmax of the value at one draw."""
+        z = self.engine.draw(self.target, state.belief, key, self.scale)
+        return jnp.argmax(self.values(z, contexts, beta))

@@ -1,0 +1,142 @@
+r"""Thompson sampling where the posterior is in closed form: what heteroscedasticity is worth.
+
+===========================  ===================================================
+``thompson-known-variance``  φ* is known: θ given φ* is normal, cut to its ball
+``thompson-homoscedastic``   one unknown variance for all contexts
+===========================  ===================================================
+
+The first has the uniform prior on the ball (:mod:`hrprob.estimation.posterior.conjugate`),
+the second the normal–inverse-gamma prior.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple, Self
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import check_number
+from hrprob.estimation import glse
+from hrprob.estimation.contraction import contract
+from hrprob.estimation.posterior.conjugate import cholesky, draw_in_ball, prior_precision
+from hrprob.policies.base import Learner, Seen
+from hrprob.policies.registry import register
+from hrprob.problem import Problem
+from hrprob.record import settle, with_fields
+
+__all__ = ["ThompsonHomoscedastic", "ThompsonKnownVariance"]
+
+
+class NormalState(NamedTuple):
+    """A normal posterior of θ, by what moves it."""
+
+    taken: jax.Array  # ()
+    covariance: jax.Array  # (d, d) of θ, in units of the noise's variance
+    sum_rx: jax.Array  # (d,) Σ r x, weighted
+    squares: jax.Array  # () Σ r²
+
+
+@register("thompson-known-variance")
+class ThompsonKnownVariance(Learner):
+    """Thompson sampling over θ, with the true φ given: what learning the variance costs.
+
+    Parameters
+    ----------
+    scale : float
+        Factor on the spread of the posterior.
+    """
+
+    scale: Any = 1.0
+    truth: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Check the scale."""
+        settle(self, scale=check_number("scale", self.scale, low=0, remedy="it multiplies a spread"))
+
+    def bind(self, problem: Problem, users: int) -> Self:
+        """Return the policy with this problem's φ*."""
+        return with_fields(super().bind(problem, users), truth=problem.phi)
+
+    def init(self) -> NormalState:
+        """Return the prior."""
+        d, radius = self.known.dimension, self.known.bounds.theta
+        nothing = jnp.zeros(())
+        return NormalState(nothing, jnp.eye(d) / prior_precision(d, radius), jnp.zeros(d), nothing)
+
+    def select(self, state: NormalState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return argmax of the value at one draw of θ."""
+        mean = contract(state.covariance, state.sum_rx)
+        theta = draw_in_ball(key, mean, state.covariance, self.known.bounds.theta, self.scale)
+        return jnp.argmax(self.known.value(contract(contexts, theta), self._variance(contexts), beta))
+
+    def update(self, state: NormalState, seen: Seen) -> NormalState:
+        """Add the rounds taken, each with weight 1/w."""
+        weight = 1.0 / self._variance(seen.context)
+        return NormalState(
+            state.taken + seen.taken,
+            glse.sherman_morrison(state.covariance, seen.context, weight * seen.taken),
+            state.sum_rx + weight * seen.total * seen.context,
+            state.squares + weight * seen.squares,
+        )
+
+    def _variance(self, contexts: jax.Array) -> jax.Array:
+        return jnp.maximum(self.known.link(contract(contexts, self.truth)), 1e-10)
+
+
+@register("thompson-homoscedastic")
+class ThompsonHomoscedastic(Learner):
+    r"""Thompson sampling over θ and one variance σ² for all contexts.
+
+    The prior is :math:`\sigma^2 \sim \text{IG}(a, a f(0))`, with
+    :math:`\theta \mid \sigma^2 \sim N(0, \sigma^2/\lambda)`.
+
+    Parameters
+    ----------
+    scale : float
+        Factor on the spread of θ.
+    shape : float
+        a: the prior of σ² counts as 2a rounds.
+    ridge : float
+        λ.
+    """
+
+    scale: Any = 1.0
+    shape: Any = 1.0
+    ridge: Any = 1.0
+
+    def check(self) -> None:
+        """Check the numbers."""
+        remedy = "the prior needs some weight"
+        settle(
+            self,
+            scale=check_number("scale", self.scale, low=0, remedy="it multiplies a spread"),
+            shape=check_number("shape", self.shape, low=0, open_low=True, remedy=remedy),
+            ridge=check_number("ridge", self.ridge, low=0, open_low=True, remedy=remedy),
+        )
+
+    def init(self) -> NormalState:
+        """Return the prior."""
+        d, nothing = self.known.dimension, jnp.zeros(())
+        return NormalState(nothing, jnp.eye(d) / self.ridge, jnp.zeros(d), nothing)
+
+    def select(self, state: NormalState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return argmax of the value at one draw of θ and σ²."""
+        by_variance, by_theta = jax.random.split(key)
+        mean = contract(state.covariance, state.sum_rx)
+        rest = self.shape * self.known.link(0.0) + 0.5 * (state.squares - contract(mean, state.sum_rx))
+        variance = rest / jax.random.gamma(by_variance, self.shape + 0.5 * state.taken)
+        factor = cholesky(state.covariance)
+        noise = jax.random.normal(by_theta, mean.shape)
+        theta = mean + self.scale * jnp.sqrt(variance) * contract(factor, noise)
+        return jnp.argmax(self.known.value(contract(contexts, theta), variance, beta))
+
+    def update(self, state: NormalState, seen: Seen) -> NormalState:
+        """Add the rounds taken."""
+        return NormalState(
+            state.taken + seen.taken,
+            glse.sherman_morrison(state.covariance, seen.context, seen.taken),
+            state.sum_rx + seen.total * seen.context,
+            state.squares + seen.squares,
+        )

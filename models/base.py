@@ -1,0 +1,153 @@
+r"""What every outcome model has in common: θ, φ, and the location-scale form.
+
+.. math:: r = \theta^\top x + \sqrt{f(\phi^\top x)}\,e, \qquad \mathbb{E}\,e = 0,\ \mathbb{V}\,e = 1
+
+A model says how one outcome of mean u and variance w is distributed; the program, the
+likelihood and every engine follow from that. A model in full, in a file of its own::
+
+    import jax.numpy as jnp
+    import numpyro.distributions as dist
+    from hrprob.models import Model, register
+
+    @register("laplace-noise")
+    class LaplaceNoise(Model):
+        \"\"\"Outcomes with the double exponential distribution.\"\"\"
+
+        def outcome(self, u, w):
+            return dist.Laplace(u, jnp.sqrt(w / 2))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+import jax
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+
+from hrprob.errors import InvalidInput, check_choice
+from hrprob.models import priors
+from hrprob.models.data import Data, Rounds
+from hrprob.models.setting import Setting
+from hrprob.record import record
+
+__all__ = ["Model", "kinds", "make_model", "make_prior", "register"]
+
+M = TypeVar("M", bound=type)
+_REGISTRY: dict[str, type[Model]] = {}
+_PRIORS: dict[str, type[Any]] = {"uniform": priors.Uniform, "gaussian": priors.Gaussian}
+
+
+class Model:
+    """An outcome model of the location-scale form; subclasses are made with :func:`register`."""
+
+    kind: ClassVar[str]
+    data: ClassVar[type] = Rounds
+    """What it is conditioned on: Rounds, or Stays where a stay's sums suffice."""
+
+    def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
+        """Return the distribution of one outcome of mean ``u`` and variance ``w``."""
+        raise NotImplementedError
+
+    def program(self, data: Data, setting: Setting, prior: priors.Prior) -> None:
+        """Run the model as a NumPyro program; without conditioning it draws θ, φ and outcomes.
+
+        Condition it on ``data`` with :meth:`conditioned`.
+        """
+        theta, phi = priors.sample(prior, setting)
+        u, w = setting.moments(theta, phi, data.x)
+        with numpyro.plate("row", data.x.shape[0]):
+            self.observe(data, u, w)
+
+    def observe(self, data: Data, u: jax.Array, w: jax.Array) -> None:
+        """Sample the outcomes of rows with means ``u`` and variances ``w`` (both (n,))."""
+        assert isinstance(data, Rounds)
+        one = self.outcome(u[:, None], w[:, None])
+        numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
+
+    def observed(self, data: Data) -> dict[str, jax.Array]:
+        """Return what :meth:`program` is conditioned on, by the names of its sites."""
+        assert isinstance(data, Rounds)
+        return {"r": data.r}
+
+    def conditioned(self, data: Data, setting: Setting, prior: priors.Prior) -> None:
+        """Run the program conditioned on ``data``: the posterior of θ and φ."""
+        numpyro.handlers.condition(self.program, self.observed(data))(data, setting, prior)
+
+    def row_log_likelihood(self, data: Data, u: jax.Array, w: jax.Array) -> jax.Array:
+        """Return the log likelihood of each row (n,), a function of its mean and variance alone."""
+        assert isinstance(data, Rounds)
+        each = self.outcome(u[..., None], w[..., None]).log_prob(data.r)
+        return jnp.sum(jnp.where(data.weight > 0, each, 0.0), axis=-1)
+
+    def log_likelihood(self, theta: jax.Array, phi: jax.Array, data: Data, setting: Setting) -> jax.Array:
+        """Return the log likelihood of each row (n,) at θ and φ (d,)."""
+        return self.row_log_likelihood(data, *setting.moments(theta, phi, data.x))
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[M], M]:
+    """Make a class a model that can be named ``kind``.
+
+    Examples
+    --------
+    >>> "student-t" in kinds()
+    True
+    """
+
+    def decorate(cls: M) -> M:
+        taken = _REGISTRY.get(kind)
+        if taken is not None and taken.__qualname__ != cls.__qualname__:
+            raise InvalidInput("kind", "must not be taken", kind, f"it belongs to {taken.__qualname__}")
+        made: Any = record(static=static)(cls)
+        made.kind = kind
+        _REGISTRY[kind] = made
+        return made
+
+    return decorate
+
+
+def kinds() -> dict[str, type[Model]]:
+    """Return the models by kind."""
+    import hrprob.models  # noqa: F401  (its modules register themselves)
+
+    return dict(_REGISTRY)
+
+
+def make_model(model: Any) -> Model:
+    """Return a model: itself, by its kind, or from a table with its kind and parameters.
+
+    Examples
+    --------
+    >>> make_model({"kind": "student-t", "df": 6.0}).df
+    6.0
+    """
+    return _make("model", model, kinds(), Model)
+
+
+def make_prior(prior: Any) -> Any:
+    """Return a prior: itself, by its kind, or from a table with its kind and parameters.
+
+    Examples
+    --------
+    >>> make_prior("uniform").kind
+    'uniform'
+    """
+    return _make("prior", prior, _PRIORS, tuple(_PRIORS.values()))
+
+
+def _make(field: str, wanted: Any, known: dict[str, Any], classes: Any) -> Any:
+    if isinstance(wanted, classes) or (not isinstance(wanted, str | dict) and hasattr(wanted, "log_tilt")):
+        return wanted
+    table = dict(wanted) if isinstance(wanted, dict) else {"kind": wanted}
+    kind = check_choice(field, table.pop("kind", None), list(known))
+    try:
+        return known[kind](**table)
+    except TypeError:
+        raise InvalidInput(
+            field, f"must have parameters of {kind!r} only", table, known[kind].__doc__
+        ) from None
+    except InvalidInput as complaint:
+        raise complaint.within(field) from None

@@ -1,0 +1,116 @@
+"""What is conditioned on: users' stays, or single rounds.
+
+Both have one row a context and may be padded: a row of no rounds, or of weight 0,
+counts for nothing. Growing data padded to a power of two keep the shapes, and so the
+compiled programs, of the data before them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hrprob.errors import InvalidInput
+
+__all__ = ["Data", "Rounds", "Stays", "pad", "rounds", "stays"]
+
+
+class Stays(NamedTuple):
+    """Stays of users under one action each: all that a normal outcome tells."""
+
+    x: jax.Array  # (n, d)
+    rounds: jax.Array  # (n,) m
+    total: jax.Array  # (n,) Σ r
+    squares: jax.Array  # (n,) Σ r²
+
+
+class Rounds(NamedTuple):
+    """Single outcomes, k of them a context: what any other outcome needs."""
+
+    x: jax.Array  # (n, d)
+    r: jax.Array  # (n, k)
+    weight: jax.Array  # (n, k) 1, or 0 where there is nothing
+
+
+Data = Stays | Rounds
+D = TypeVar("D", bound=Stays | Rounds)
+
+
+def stays(x: Any, r: Any, user: Any = None) -> Stays:
+    """Return the stays in a table of rounds: contexts x (n, d), outcomes r (n,), a label of the user.
+
+    Rounds of one user under one context become one row. Without labels every round is
+    a stay of its own.
+
+    Examples
+    --------
+    >>> data = stays([[1.0], [1.0], [0.5]], [1.0, 3.0, 2.0], user=[7, 7, 8])
+    >>> data.rounds.tolist(), data.total.tolist(), data.squares.tolist()
+    ([2.0, 1.0], [4.0, 2.0], [10.0, 4.0])
+    """
+    contexts, outcomes = _table(x, r)
+    if user is None:
+        return Stays(contexts, np.ones(len(outcomes)), outcomes, outcomes**2)  # type: ignore[arg-type]
+    labels = np.asarray(user)
+    if labels.shape != outcomes.shape:
+        raise InvalidInput("user", f"must have {len(outcomes)} entries", labels.shape, "one label a round")
+    _, number = np.unique(labels, return_inverse=True)
+    rows, first, place = np.unique(
+        np.column_stack([number, contexts]), axis=0, return_index=True, return_inverse=True
+    )
+    # In the order in which they came, not in that of their labels.
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    place = rank[place.reshape(-1)]
+    sums = [np.bincount(place, weights, len(rows)) for weights in (None, outcomes, outcomes**2)]
+    return Stays(contexts[first[order]], *(column.astype(float) for column in sums))  # type: ignore[arg-type]
+
+
+def rounds(x: Any, r: Any) -> Rounds:
+    """Return single rounds: contexts x (n, d) and outcomes r (n,).
+
+    Examples
+    --------
+    >>> rounds([[1.0], [0.5]], [1.0, 3.0]).r.shape
+    (2, 1)
+    """
+    contexts, outcomes = _table(x, r)
+    return Rounds(contexts, outcomes[:, None], np.ones((len(outcomes), 1)))  # type: ignore[arg-type]
+
+
+def pad(data: D, rows: int | None = None) -> D:
+    """Return the data with empty rows added, up to ``rows`` or to the next power of two.
+
+    Examples
+    --------
+    >>> pad(rounds([[1.0]] * 5, [0.0] * 5)).x.shape
+    (8, 1)
+    """
+    n = data.x.shape[0]
+    missing = (rows if rows is not None else 1 << max(n - 1, 0).bit_length()) - n
+    if missing < 0:
+        raise InvalidInput("rows", f"must be at least {n}", rows, "padding takes nothing away")
+    # Row by row the pad is zeros: a context 0 with no outcome.
+    return jax.tree.map(lambda leaf: jnp.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), data)
+
+
+def _table(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        contexts, outcomes = np.asarray(x, dtype=np.float64), np.asarray(r, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput("x", "must hold numbers only", x, "one row a round") from None
+    if contexts.ndim != 2 or outcomes.shape != contexts.shape[:1]:
+        shapes = (contexts.shape, outcomes.shape)
+        raise InvalidInput(
+            "x, r", "must have shapes (n, d) and (n,)", shapes, "one row and one outcome a round"
+        )
+    for name, array in (("x", contexts), ("r", outcomes)):
+        if not np.all(np.isfinite(array)):
+            raise InvalidInput(
+                name, "must hold finite numbers only", "nan or inf", "drop or impute such rounds"
+            )
+    return contexts, outcomes

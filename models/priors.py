@@ -1,0 +1,276 @@
+r"""What is believed of θ and φ before anything is seen, by name.
+
+=============  =============================================================
+``uniform``    uniform on the balls ‖θ‖ ≤ ``bounds.theta``, ‖φ‖ ≤ ``bounds.phi``
+``gaussian``   N(0, (share · bound)² I) cut to the same balls
+=============  =============================================================
+
+Both are NumPyro distributions on a ball. Engines that work in ℝᵈ (NUTS, normal guides,
+Laplace) reach the ball by the map of :mod:`hrprob.models.ball`, which makes the uniform
+prior a standard normal one: there are no walls to run into, and f(φᵀx) stays positive.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+from jax.scipy.special import gammainc
+from numpyro.distributions import constraints, transforms
+
+from hrprob.errors import check_number
+from hrprob.estimation.contraction import contract
+from hrprob.models.ball import from_ball, log_volume, to_ball
+from hrprob.models.setting import Setting
+from hrprob.record import record, settle
+
+__all__ = ["Gaussian", "Prior", "Uniform", "UniformBall"]
+
+_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+_BISECTIONS = 60
+
+
+class Prior(Protocol):
+    """What the models and the engines ask of a prior."""
+
+    kind: ClassVar[str]
+
+    def theta(self, setting: Setting) -> dist.Distribution:
+        """Return the distribution of θ, on the ball of radius ``bounds.theta``."""
+        ...
+
+    def phi(self, setting: Setting) -> dist.Distribution:
+        """Return the distribution of φ, on the ball of radius ``bounds.phi``."""
+        ...
+
+    def log_tilt(self, theta: jax.Array, phi: jax.Array, setting: Setting) -> jax.Array:
+        """Return the log density with respect to the uniform prior, up to a constant."""
+        ...
+
+
+@record()
+class Uniform:
+    """θ and φ independent and uniform on their balls.
+
+    Examples
+    --------
+    >>> from hrprob.models import Setting
+    >>> Uniform().theta(Setting(dimension=3)).event_shape
+    (3,)
+    """
+
+    kind: ClassVar[str] = "uniform"
+
+    def theta(self, setting: Setting) -> dist.Distribution:
+        """Return the uniform distribution on ‖θ‖ ≤ ``bounds.theta``."""
+        return UniformBall(setting.bounds.theta, setting.dimension)
+
+    def phi(self, setting: Setting) -> dist.Distribution:
+        """Return the uniform distribution on ‖φ‖ ≤ ``bounds.phi``."""
+        return UniformBall(setting.bounds.phi, setting.dimension)
+
+    def log_tilt(self, theta: jax.Array, phi: jax.Array, setting: Setting) -> jax.Array:
+        """Return 0."""
+        return jnp.zeros(jnp.shape(theta)[:-1])
+
+
+@record()
+class Gaussian:
+    """θ and φ independent, N(0, (share · bound)² I) each, cut to their balls.
+
+    Parameters
+    ----------
+    theta_share, phi_share : float
+        Standard deviation of each entry as a share of the ball's radius.
+
+    Examples
+    --------
+    >>> from hrprob.models import Setting
+    >>> Gaussian(theta_share=0.25).phi(Setting(dimension=3)).event_shape
+    (3,)
+    """
+
+    kind: ClassVar[str] = "gaussian"
+    theta_share: Any = 0.5
+    phi_share: Any = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("theta_share", "phi_share"):
+            remedy = "it is a standard deviation, as a share of the bound of the norm"
+            settle(
+                self, **{name: check_number(name, getattr(self, name), low=0, open_low=True, remedy=remedy)}
+            )
+
+    def theta(self, setting: Setting) -> dist.Distribution:
+        """Return the normal distribution cut to ‖θ‖ ≤ ``bounds.theta``."""
+        return NormalBall(setting.bounds.theta, self.theta_share, setting.dimension)
+
+    def phi(self, setting: Setting) -> dist.Distribution:
+        """Return the normal distribution cut to ‖φ‖ ≤ ``bounds.phi``."""
+        return NormalBall(setting.bounds.phi, self.phi_share, setting.dimension)
+
+    def log_tilt(self, theta: jax.Array, phi: jax.Array, setting: Setting) -> jax.Array:
+        """Return −‖θ‖²/2σ_θ² − ‖φ‖²/2σ_φ²."""
+        at_theta = contract(theta, theta) / (self.theta_share * setting.bounds.theta) ** 2
+        at_phi = contract(phi, phi) / (self.phi_share * setting.bounds.phi) ** 2
+        return -0.5 * (at_theta + at_phi)
+
+
+class _Ball(constraints.Constraint):
+    """The ball ‖v‖ ≤ R."""
+
+    event_dim = 1
+
+    def __init__(self, radius: Any) -> None:
+        self.radius = radius
+
+    def __call__(self, x: Any) -> Any:
+        return jnp.sum(jnp.square(x), axis=-1) <= jnp.square(self.radius)
+
+    def feasible_like(self, prototype: Any) -> Any:
+        """Return the centre."""
+        return jnp.zeros_like(prototype)
+
+    def tree_flatten(self) -> Any:
+        """Return the radius as the only leaf."""
+        return (self.radius,), (("radius",), {})
+
+    def eq(self, other: object, static: bool = False) -> Any:
+        """Say whether two balls have the same radius."""
+        if not isinstance(other, _Ball):
+            return False
+        return self.radius is other.radius if static else jnp.array_equal(self.radius, other.radius)
+
+
+class BallTransform(transforms.Transform):
+    """ℝᵈ onto the ball, such that a standard normal vector becomes uniform."""
+
+    domain = constraints.real_vector
+
+    def __init__(self, radius: Any) -> None:
+        self.radius = radius
+
+    @property
+    def codomain(self) -> Any:
+        """The ball."""
+        return _Ball(self.radius)
+
+    def __call__(self, x: Any) -> Any:
+        return to_ball(x, self.radius)
+
+    def _inverse(self, y: Any) -> Any:
+        return from_ball(y, self.radius)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
+        """Return ln N(x; 0, I) + ln volume: uniform is what normal becomes."""
+        d = x.shape[-1]
+        return -0.5 * contract(x, x) - d * _HALF_LOG_2PI + log_volume(d, self.radius)
+
+    def forward_shape(self, shape: Any) -> Any:
+        """Return the same shape."""
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """Return the same shape."""
+        return shape
+
+    def tree_flatten(self) -> Any:
+        """Return the radius as the only leaf."""
+        return (self.radius,), (("radius",), {})
+
+    def eq(self, other: object, static: bool = False) -> Any:
+        """Say whether two maps are onto the same ball."""
+        return isinstance(other, BallTransform) and self.codomain.eq(other.codomain, static)
+
+
+@transforms.biject_to.register(_Ball)
+def _onto_ball(constraint: Any) -> BallTransform:
+    return BallTransform(constraint.radius)
+
+
+class UniformBall(dist.Distribution):
+    """The uniform distribution on the ball ‖v‖ ≤ ``radius`` in ``dimension`` dimensions.
+
+    Examples
+    --------
+    >>> draw = UniformBall(2.0, 3).sample(jax.random.key(0), (5,))
+    >>> bool((jnp.linalg.norm(draw, axis=-1) <= 2.0).all())
+    True
+    """
+
+    reparametrized_params = ("radius",)
+    pytree_data_fields = ("radius",)
+
+    def __init__(self, radius: Any, dimension: int, *, validate_args: bool | None = None) -> None:
+        self.radius = jnp.asarray(radius, dtype=float)
+        super().__init__(self.radius.shape, (dimension,), validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=1)
+    def support(self) -> Any:
+        """The ball."""
+        return _Ball(self.radius)
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Return draws of shape (*sample_shape, d)."""
+        return to_ball(
+            jax.random.normal(key, sample_shape + self.batch_shape + self.event_shape), self.radius
+        )
+
+    def log_prob(self, value: Any) -> Any:
+        """Return −ln volume, and −∞ outside."""
+        inside = self.support(value) | jnp.isclose(jnp.linalg.norm(value, axis=-1), self.radius)
+        return jnp.where(inside, -log_volume(self.event_shape[0], self.radius), -jnp.inf)
+
+
+class NormalBall(dist.Distribution):
+    """N(0, (share · radius)² I) cut to the ball ‖v‖ ≤ ``radius``."""
+
+    pytree_data_fields = ("radius", "share")
+
+    def __init__(self, radius: Any, share: Any, dimension: int, *, validate_args: bool | None = None) -> None:
+        self.radius = jnp.asarray(radius, dtype=float)
+        self.share = jnp.asarray(share, dtype=float)
+        super().__init__(self.radius.shape, (dimension,), validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=1)
+    def support(self) -> Any:
+        """The ball."""
+        return _Ball(self.radius)
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Return draws of shape (*sample_shape, d): a direction, and a length by bisection."""
+        by_direction, by_length = jax.random.split(key)
+        shape = sample_shape + self.batch_shape
+        direction = jax.random.normal(by_direction, shape + self.event_shape)
+        direction = direction / jnp.linalg.norm(direction, axis=-1, keepdims=True)
+        wanted = jax.random.uniform(by_length, shape) * self._inside(1.0)
+
+        def halve(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            low, high = ends
+            middle = 0.5 * (low + high)
+            below = self._inside(middle) < wanted
+            return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+        low, high = jax.lax.fori_loop(0, _BISECTIONS, halve, (jnp.zeros(shape), jnp.ones(shape)))
+        return direction * (0.5 * (low + high) * self.radius)[..., None]
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log density, −∞ outside."""
+        d = self.event_shape[0]
+        deviation = self.share * self.radius
+        inside = self.support(value) | jnp.isclose(jnp.linalg.norm(value, axis=-1), self.radius)
+        density = -0.5 * contract(value, value) / deviation**2 - d * (_HALF_LOG_2PI + jnp.log(deviation))
+        return jnp.where(inside, density - jnp.log(self._inside(1.0)), -jnp.inf)
+
+    def _inside(self, part: Any) -> Any:
+        """Return the chance that the uncut vector has norm at most ``part`` · radius."""
+        return gammainc(0.5 * self.event_shape[0], 0.5 * jnp.square(part / self.share))
+
+
+def sample(prior: Prior, setting: Setting) -> tuple[jax.Array, jax.Array]:
+    """Sample θ and φ within a NumPyro program."""
+    return numpyro.sample("theta", prior.theta(setting)), numpyro.sample("phi", prior.phi(setting))

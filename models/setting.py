@@ -1,0 +1,64 @@
+"""What every outcome model is told: the dimension, the link to the variance, the bounds of the norms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import check_count
+from hrprob.estimation.contraction import contract
+from hrprob.problem.link import Affine
+from hrprob.problem.problem import Bounds
+from hrprob.record import record, settle
+
+__all__ = ["Setting"]
+
+# The bound ‖φ‖ ≤ L can be met to the last bit, and then f(φᵀx) may be 0 for some x.
+_LEAST_VARIANCE = 1e-10
+
+
+@record(static=("dimension",))
+class Setting:
+    """The frame that a model stands in.
+
+    Parameters
+    ----------
+    dimension : int
+        d, the length of a context.
+    link : Affine
+        f, from φᵀx to the variance.
+    bounds : Bounds
+        ‖θ‖ ≤ ``bounds.theta`` and ‖φ‖ ≤ ``bounds.phi``, with f ≥ 0 within them.
+
+    Examples
+    --------
+    >>> u, w = Setting(dimension=2).moments(jnp.ones(2), jnp.ones(2), jnp.asarray([[0.5, 0.0]]))
+    >>> u.tolist(), w.tolist()
+    ([0.5], [2.5])
+    """
+
+    dimension: int
+    link: Affine = Affine()
+    bounds: Bounds = Bounds()
+
+    def __post_init__(self) -> None:
+        remedy = "it is the length of a context"
+        settle(self, dimension=check_count("dimension", self.dimension, remedy=remedy))
+        self.link.check_bound(self.bounds.phi)
+
+    @classmethod
+    def of(cls, known: Any) -> Setting:
+        """Return the setting of what a policy knows, or of a problem."""
+        made: Setting = object.__new__(cls)
+        settle(made, dimension=known.dimension, link=known.link, bounds=known.bounds)
+        return made
+
+    def moments(self, theta: jax.Array, phi: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return mean θᵀx and variance f(φᵀx) of each row of x (n, d)."""
+        return contract(x, theta), self.variance(contract(x, phi))
+
+    def variance(self, v: jax.Array) -> jax.Array:
+        """Return f(v), never quite 0."""
+        return jnp.maximum(self.link(v), _LEAST_VARIANCE)

@@ -1,0 +1,44 @@
+r"""Student-t outcomes: r = u + √w·√((ν − 2)/ν)·T with T ~ t_ν, so that the variance is w.
+
+Heavier tails than the theory covers: a check on what a wrong normal assumption costs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+
+from hrprob.errors import check_number
+from hrprob.models.base import Model, register
+from hrprob.record import settle
+
+__all__ = ["StudentT"]
+
+
+@register("student-t")
+class StudentT(Model):
+    """Student-t outcomes, standardised.
+
+    Parameters
+    ----------
+    df : float
+        ν, the degrees of freedom, above 2.
+
+    Examples
+    --------
+    >>> float(StudentT(df=5.0).outcome(jnp.asarray(0.3), jnp.asarray(2.0)).variance.round(6))
+    2.0
+    """
+
+    df: Any = 5.0
+
+    def __post_init__(self) -> None:
+        remedy = "with 2 degrees of freedom or fewer there is no variance"
+        settle(self, df=check_number("df", self.df, low=2, open_low=True, remedy=remedy))
+
+    def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
+        """Return the t distribution of mean u and variance w."""
+        return dist.StudentT(self.df, u, jnp.sqrt(w * (self.df - 2.0) / self.df))

@@ -1,0 +1,193 @@
+"""All engines against a slow sampler in NumPy that works on raw (θ, φ)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hrprob.errors import InvalidInput
+from hrprob.estimation.posterior import nuts, svi
+from hrprob.estimation.posterior.base import draw_many, export, fit
+from hrprob.estimation.posterior.conjugate import cholesky, draw_in_ball, prior_precision
+from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.importance import reweight
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Setting, Stays, make_model, make_prior, pad, rounds
+from hrprob.precision import double_precision
+
+from .reference import gathered, metropolis
+
+USERS = 30
+
+
+@pytest.fixture(scope="module")
+def target():
+    return Target(make_model("gaussian"), make_prior("uniform"), Setting(4))
+
+
+@pytest.fixture(scope="module")
+def data():
+    return gathered(USERS, seed=0)
+
+
+@pytest.fixture(scope="module")
+def slow(data):
+    return metropolis(data)
+
+
+def shift_and_ratio(draws, reference):
+    both = np.concatenate([draws.theta, draws.phi], axis=-1).reshape(-1, reference.shape[-1])
+    mean, deviation = reference.mean(axis=0), reference.std(axis=0)
+    return np.abs(both.mean(axis=0) - mean) / deviation, both.std(axis=0) / deviation
+
+
+# The slow sampler keeps 90000 draws of 200 chains; two halves of it differ by 0.04 standard deviations
+# at most, and 4000 independent draws add 0.016. The rest of a bound is what an engine may be off.
+@pytest.mark.parametrize(
+    ("engine", "shift", "ratio"),
+    [
+        ({"kind": "nuts", "draws": 1000, "warmup": 300, "depth": 6}, 0.1, 0.07),
+        pytest.param({"kind": "svi", "steps": 1500}, 0.2, 0.15, marks=pytest.mark.slow),
+        ("laplace", 0.15, 0.15),
+        pytest.param("smc", 0.2, 0.2, marks=pytest.mark.slow),
+    ],
+)
+def test_engines_agree_with_random_walk_metropolis(engine, shift, ratio, target, data, slow):
+    engine = make_engine(engine)
+    belief = fit(engine, target, data, jax.random.key(1))
+    draws = draw_many(engine, target, belief, data, jax.random.key(2))
+    shifts, ratios = shift_and_ratio(draws, slow)
+    assert shifts.max() < shift
+    assert np.abs(ratios - 1).max() < ratio
+    again = reweight(draws)
+    assert again.trusted
+    tree = export(draws)
+    assert tree["posterior"]["phi"].shape == draws.phi.shape
+    if engine.kind == "nuts":
+        assert nuts.divergences(belief) == 0
+    if engine.kind in ("laplace", "svi"):
+        # Draws from a normal are put right by their weights.
+        mean = np.concatenate(again.mean())
+        assert (np.abs(mean - slow.mean(axis=0)) / slow.std(axis=0)).max() < 0.12
+        assert np.ptp(draws.log_ratio) > 0
+
+
+def test_a_bad_approximation_is_not_trusted(target, data):
+    engine = make_engine("laplace")
+    belief = fit(engine, target, data, jax.random.key(1))
+    narrow = belief._replace(factor=0.3 * np.asarray(belief.factor))
+    draws = draw_many(engine, target, narrow, data, jax.random.key(2))
+    again = reweight(draws)
+    assert not again.trusted
+    # The weights are in the order of the ratios.
+    assert np.all(np.diff(again.weight[np.argsort(draws.log_ratio.reshape(-1))]) >= -1e-15)
+
+
+def test_growing_data_do_not_compile_anew(target, data):
+    engine = make_engine({"kind": "svi", "steps": 20})
+    with double_precision():
+        parts = [jax.tree.map(lambda leaf, n=n: jnp.asarray(leaf[:n]), data) for n in (17, 25, 30)]
+        start = engine.fit(target, parts[0], jax.random.key(0))
+        before = svi._run._cache_size()
+        for part in parts[1:]:
+            start = engine.fit(target, part, jax.random.key(0), start)
+        assert svi._run._cache_size() == before
+
+
+@pytest.mark.slow
+def test_before_any_data_laplace_is_the_prior(target):
+    with double_precision():
+        empty = pad(Stays(jnp.zeros((1, 4)), jnp.zeros(1), jnp.zeros(1), jnp.zeros(1)))
+        engine = make_engine("laplace")
+        normal = jax.jit(lambda: engine.fit(target, [(empty, 1)], engine.init(target)))()
+        # A thousand quasi-random points give the prior's moments to a few thousandths.
+        np.testing.assert_allclose(normal.mean, 0.0, atol=0.02)
+        np.testing.assert_allclose(normal.factor @ normal.factor.T, np.eye(8), atol=0.08)
+
+
+@pytest.mark.slow
+def test_many_trials_side_by_side_are_those_one_by_one(target):
+    engine = make_engine({"kind": "laplace", "points": 0})
+    with double_precision():
+        sets = [jax.tree.map(jnp.asarray, gathered(20, seed)) for seed in range(3)]
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *sets)
+        one = jax.jit(lambda data: engine.fit(target, [(data, 20)], engine.init(target)))
+        many = jax.jit(jax.vmap(lambda d: engine.fit(target, [(d, 20)], engine.init(target)), -1, -1))(
+            stacked
+        )
+        for trial, data in enumerate(sets):
+            np.testing.assert_allclose(many.mean[..., trial], one(data).mean, rtol=1e-6, atol=1e-8)
+
+
+def test_smc_carries_what_a_fit_would_find(target, data):
+    engine = make_engine("smc")
+    with double_precision():
+        cloud = jax.jit(lambda: engine.init(target))()
+        absorb = jax.jit(lambda cloud, stay: engine.absorb(target, cloud, stay))
+        for row in range(10):
+            cloud = absorb(cloud, jax.tree.map(lambda leaf, row=row: jnp.asarray(leaf[row]), data))
+        table = jax.tree.map(lambda leaf: jnp.asarray(leaf[:10]), data)
+        value, (covariance, sum_rx) = jax.jit(lambda z: engine._posterior(target, [(table, 10)], z))(cloud.z)
+        np.testing.assert_allclose(cloud.covariance, covariance, rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(cloud.sum_rx, sum_rx, rtol=1e-10)
+        # The weights are the posterior less the prior that the particles came from.
+        apart = cloud.log_weight - (value + 0.5 * jnp.sum(cloud.z**2, axis=1))
+        assert np.ptp(np.asarray(apart)) < 1e-9
+
+
+def test_smc_says_what_it_cannot_do():
+    other = Target(make_model("student-t"), make_prior("uniform"), Setting(4))
+    with pytest.raises(InvalidInput):
+        make_engine("smc").init(other)
+
+
+def test_draws_in_the_ball_have_the_uniform_prior():
+    with double_precision():
+        covariance = jnp.eye(4) / prior_precision(4, 2.0)
+        keys = jax.random.split(jax.random.key(0), 4000)
+        draws = jax.jit(jax.vmap(lambda key: draw_in_ball(key, jnp.zeros(4), covariance, 2.0)))(keys)
+        volume = np.sort((np.linalg.norm(draws, axis=1) / 2.0) ** 4)
+        # Kolmogorov-Smirnov at a level of 1e-3; one draw in 3000 is pulled onto the sphere.
+        assert np.abs(volume - np.arange(1, 4001) / 4000).max() < 1.95 / np.sqrt(4000)
+
+
+def test_small_factors():
+    rng = np.random.default_rng(0)
+    for d in (1, 4, 9):
+        root = rng.normal(size=(3, d, d + 2))
+        matrix = root @ root.transpose(0, 2, 1)
+        with double_precision():
+            np.testing.assert_allclose(cholesky(jnp.asarray(matrix)), np.linalg.cholesky(matrix), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("engine", "field"),
+    [
+        ("gibbs", "engine"),
+        ({"kind": "nuts", "chains": 0}, "engine.chains"),
+        ({"kind": "svi", "lr": 1}, "engine"),
+    ],
+)
+def test_what_cannot_be_is_refused(engine, field):
+    with pytest.raises(InvalidInput) as complaint:
+        make_engine(engine)
+    assert complaint.value.field == field
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["gaussian", "student-t", "truncated-normal", "mixture"])
+def test_nuts_is_sound_near_the_edge_of_the_ball_with_every_model(model):
+    import arviz_stats
+
+    phi = np.array([1.0, 1.0, 1.0, 0.96]) * 0.99999
+    engine, data = make_engine("nuts"), gathered(60, seed=1, phi=phi)
+    target = Target(make_model(model), make_prior("uniform"), Setting(4))
+    if target.model.data is not Stays:
+        x = np.repeat(data.x, data.rounds.astype(int), axis=0)
+        noise = target.model.outcome(jnp.zeros(()), jnp.ones(())).sample(jax.random.key(0), (len(x),))
+        data = rounds(x, x @ np.array([0.6, 0.5, 0.5, 0.3]) + np.sqrt(x @ phi + 2) * np.asarray(noise))
+    belief = fit(engine, target, data, jax.random.key(0))
+    tree = export(draw_many(engine, target, belief, data, jax.random.key(1)))
+    assert nuts.divergences(belief) == 0
+    assert max(float(v.max()) for v in arviz_stats.rhat(tree).data_vars.values()) < 1.01
+    assert min(float(v.min()) for v in arviz_stats.ess(tree, method="bulk").data_vars.values()) > 2000

@@ -1,0 +1,110 @@
+"""The posterior's derivatives against JAX's own, in blocks and at once, and rows that stay in place."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hrprob.estimation.posterior.rows import once, read_rows, write_row
+from hrprob.estimation.posterior.target import BLOCK, Target
+from hrprob.models import Setting, Stays, make_model, make_prior, pad, rounds
+from hrprob.precision import double_precision
+
+
+def some_data(model, n=40, d=3):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, d))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    r = rng.normal(size=n)
+    data = Stays(x, np.full(n, 2.0), r, r**2 + 0.5) if model.data is Stays else rounds(x, r)
+    return jax.tree.map(jnp.asarray, data)
+
+
+@pytest.mark.parametrize(
+    ("model", "prior"),
+    [("gaussian", "uniform"), pytest.param("student-t", "gaussian", marks=pytest.mark.slow)],
+)
+def test_derivatives_are_those_of_the_log_density(model, prior):
+    with double_precision():
+        target = Target(make_model(model), make_prior(prior), Setting(3))
+        data = some_data(target.model)
+        rng = np.random.default_rng(1)
+        z, spread = jnp.asarray(rng.normal(size=6)), jnp.asarray(np.cov(rng.normal(size=(6, 40))))
+
+        @jax.jit
+        def wanted(z):
+            hessian = jax.hessian(target.log_density)
+            third = jax.grad(lambda z: jnp.sum(spread * hessian(z, data)))(z)
+            return target.log_density(z, data), jax.grad(target.log_density)(z, data), hessian(z, data), third
+
+        @jax.jit
+        def got(z, data, rows):
+            raw, curve = target.curve(z, [(data, rows)])
+            many = target.log_density_of_many(jnp.stack([z, 0.5 * z]), [(data, rows)])
+            return (*curve, target.skewness(raw, z, spread, [(data, rows)])), many
+
+        rows = data.x.shape[0]
+        # Three blocks, of which one is looked at.
+        parts, many = got(z, pad(data, 3 * BLOCK), rows)
+        for value, reference in zip(parts, wanted(z), strict=True):
+            np.testing.assert_allclose(value, reference, rtol=1e-10, atol=1e-10)
+        half = target.log_density(0.5 * z, data)
+        np.testing.assert_allclose(many, [wanted(z)[0], half], rtol=1e-12)
+
+
+def test_a_buffer_of_broken_blocks_is_refused():
+    target = Target(make_model("gaussian"), make_prior("uniform"), Setting(3))
+    with double_precision():
+        tables = [(pad(some_data(target.model), BLOCK + 1), 40)]
+        with pytest.raises(ValueError, match="multiple"):
+            target.curve(jnp.zeros(6), tables)
+
+
+def test_position_is_where_the_coefficients_come_from():
+    with double_precision():
+        target = Target(make_model("gaussian"), make_prior("uniform"), Setting(3))
+        z = jnp.asarray(np.random.default_rng(0).normal(size=(20, 6)))
+        np.testing.assert_allclose(target.position(*target.coefficients(z)), z, atol=1e-7)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_rows_under_vmap_are_those_of_a_loop(axis):
+    rng = np.random.default_rng(0)
+    buffer, row = rng.normal(size=(5, 7, 3)), rng.normal(size=(5, 3))
+    moved = jnp.asarray(np.moveaxis(buffer, 0, axis))
+    read = jax.vmap(lambda b: read_rows(b, 2, 3), in_axes=axis)(moved)
+    np.testing.assert_array_equal(read, jnp.asarray(buffer[:, 2:5]))
+    wanted = buffer.copy()
+    wanted[:, 4] = row
+    wrote = jax.vmap(lambda b, r: write_row(b, r, 4), in_axes=(axis, 0))(moved, jnp.asarray(row))
+    np.testing.assert_array_equal(wrote, jnp.asarray(wanted))
+
+
+def test_rows_with_a_place_of_their_own_each():
+    buffer = jnp.arange(12.0).reshape(2, 6)
+    place = jnp.asarray([1, 3])
+    assert jax.vmap(lambda b, p: read_rows(b, p, 2))(buffer, place).tolist() == [[1, 2], [9, 10]]
+    wrote = jax.vmap(lambda b, p: write_row(b, jnp.asarray(-1.0), p))(buffer, place)
+    assert wrote[0, 1] == wrote[1, 3] == -1
+    shared = jax.vmap(lambda r: write_row(jnp.zeros(3), r, 1))(jnp.asarray([5.0, 6.0]))
+    assert shared.tolist() == [[0, 5, 0], [0, 6, 0]]
+    same = jax.vmap(lambda b: write_row(b, jnp.asarray(7.0), 0), in_axes=1)(buffer)
+    assert same.shape == (6, 2)
+    assert same[:, 0].tolist() == [7.0] * 6
+
+
+def test_once_is_a_conditional():
+    values = jnp.asarray([1.0, 2.0])
+    assert once(jnp.asarray(False), lambda v: 2 * v, values).tolist() == [1.0, 2.0]
+    each = jax.vmap(lambda c, v: once(c, lambda v: 2 * v, v))(jnp.asarray([True, False]), values)
+    assert each.tolist() == [2.0, 2.0]
+
+
+def test_nothing_moves_in_a_scan():
+    def step(buffers, place):
+        return jax.vmap(lambda b: write_row(b, jnp.ones(2), place), in_axes=-1, out_axes=-1)(buffers), None
+
+    program = jax.jit(lambda b: jax.lax.scan(step, b, jnp.arange(8))[0])
+    text = program.lower(jnp.zeros((8, 2, 3))).as_text()
+    assert "dynamic_update_slice" in text
+    assert "scatter" not in text

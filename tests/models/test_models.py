@@ -1,0 +1,233 @@
+"""Every model: standardised, drawable, conditionable; the normal one from stays and from rounds."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import pytest
+from numpyro.infer import Predictive
+from numpyro.infer.util import log_density
+from scipy import integrate, stats
+
+from hrprob.errors import InvalidInput
+from hrprob.models import Gaussian, Model, Setting, kinds, make_model, make_prior, pad, rounds, stays
+from hrprob.models.data import Rounds
+from hrprob.models.gaussian import NormalStay
+from hrprob.precision import double_precision
+from hrprob.problem import Affine, Bounds
+
+MODELS = {
+    "gaussian": [{}],
+    "student-t": [{}, {"df": 3.0}],
+    "truncated-normal": [{}, {"width": 1.0}, {"width": 2.0, "edge": 0.01}],
+    "mixture": [{}, {"weight": 0.5, "gap": 1.9}, {"weight": 0.2, "gap": 1.0, "ratio": 0.4}],
+}
+CASES = [{"kind": kind} | parameters for kind, several in MODELS.items() for parameters in several]
+HARDEST = [{"kind": kind} | several[-1] for kind, several in MODELS.items()]
+SETTING = Setting(dimension=3, link=Affine(1.0, 2.0), bounds=Bounds(1.0, 2.0))
+
+
+def some_rounds(seed=0, n=12, d=3):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    user = np.sort(rng.integers(0, n // 2, n))
+    return x[user], rng.normal(size=n), user
+
+
+@jax.jit
+def joint_density(model, data, prior, values):
+    return log_density(model.conditioned, (data, SETTING, prior), {}, values)[0]
+
+
+def test_every_model_is_tested():
+    assert set(MODELS) == set(kinds())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_outcome_has_the_mean_and_the_variance_asked_for(case):
+    u, w = 0.3, 2.5
+    with double_precision():
+        outcome = make_model(case).outcome(jnp.asarray(u), jnp.asarray(w))
+
+        def moment(order):
+            grid = np.linspace(u - 60, u + 60, 240_001)
+            density = np.exp(np.asarray(outcome.log_prob(jnp.asarray(grid))))
+            return integrate.trapezoid(density * (grid - u) ** order, grid)
+
+        # With 3 degrees of freedom, 60 deviations out, the tail still holds a few per cent of Σr².
+        loose = case.get("df") == 3.0
+        assert moment(0) == pytest.approx(1.0, abs=1e-4 if loose else 1e-6)
+        assert moment(1) == pytest.approx(0.0, abs=1e-6)
+        assert moment(2) == pytest.approx(w, rel=0.05 if loose else 1e-3)
+        assert float(outcome.variance) == pytest.approx(w, rel=1e-9)
+
+
+@pytest.mark.parametrize("case", HARDEST)
+def test_draws_follow_the_density(case):
+    with double_precision():
+        outcome = make_model(case).outcome(jnp.asarray(0.0), jnp.asarray(1.0))
+        draws = np.asarray(jax.jit(lambda key: outcome.sample(key, (4000,)))(jax.random.key(1)))
+        grid = np.linspace(-40, 40, 160_001)
+        density = np.exp(np.asarray(outcome.log_prob(jnp.asarray(grid))))
+        cdf = np.cumsum(density) * (grid[1] - grid[0])
+        # A Kolmogorov-Smirnov test at a level of 1e-4, with a fixed seed.
+        assert stats.kstest(draws, lambda r: np.interp(r, grid, cdf)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("prior", ["uniform", "gaussian"])
+@pytest.mark.parametrize("case", HARDEST)
+def test_the_program_has_the_density_of_prior_times_likelihood(case, prior):
+    model, prior = make_model(case), make_prior(prior)
+    x, r, _ = some_rounds()
+    with double_precision():
+        data = rounds(x, r)
+        theta, phi = jnp.asarray([0.3, -0.2, 0.1]), jnp.asarray([0.5, 0.9, -1.0])
+        values = {"theta": theta, "phi": phi}
+        joint = joint_density(model, data, prior, values)
+        likelihood = model.log_likelihood(theta, phi, data, SETTING).sum()
+        before = prior.theta(SETTING).log_prob(theta) + prior.phi(SETTING).log_prob(phi)
+        assert float(joint) == pytest.approx(float(likelihood + before), rel=1e-12)
+
+
+@pytest.mark.parametrize("case", HARDEST)
+def test_padding_counts_for_nothing(case):
+    model, prior = make_model(case), make_prior("uniform")
+    x, r, user = some_rounds(n=10)
+    values = {"theta": jnp.asarray([0.3, -0.2, 0.1]), "phi": jnp.asarray([0.5, 0.9, -1.0])}
+    with double_precision():
+        tables = [rounds(x, r)] + ([stays(x, r, user)] if isinstance(model, Gaussian) else [])
+        for data in tables:
+            padded = pad(data, 32)
+            plain = joint_density(model, data, prior, values)
+            with_pad = joint_density(model, padded, prior, values)
+            assert float(with_pad) == pytest.approx(float(plain), rel=1e-12)
+            slope = jax.grad(lambda v, p=padded: model.log_likelihood(v, values["phi"], p, SETTING).sum())
+            assert np.all(np.isfinite(jax.jit(slope)(values["theta"])))
+
+
+@pytest.mark.parametrize("case", [{"kind": kind} for kind in MODELS])
+def test_the_prior_predictive_can_be_drawn(case):
+    model = make_model(case)
+    x, r, _ = some_rounds()
+    with double_precision():
+        draws = Predictive(model.program, num_samples=400)
+        draw = jax.jit(lambda key: draws(key, rounds(x, r), SETTING, make_prior("uniform")))(
+            jax.random.key(0)
+        )
+        assert draw["r"].shape == (400, 12, 1)
+        assert float(jnp.linalg.norm(draw["theta"], axis=-1).max()) <= 1.0
+        # E r = 0 and V r = E(θᵀx)² + E f(φᵀx) = 1/(d+2) + 2 = 2.2 under the uniform prior. The standard
+        # error of the mean of 4800 outcomes that share 400 draws of θ and φ is below 0.04.
+        assert abs(float(draw["r"].mean())) < 0.16
+        assert float(draw["r"].var()) == pytest.approx(2.2, rel=0.15)
+
+
+def test_a_stay_tells_what_its_rounds_tell():
+    x, r, user = some_rounds(n=40)
+    model, theta, phi = Gaussian(), jnp.asarray([0.3, -0.2, 0.1]), jnp.asarray([0.5, 0.9, -1.0])
+    with double_precision():
+        by_stay = model.log_likelihood(theta, phi, stays(x, r, user), SETTING).sum()
+        by_round = model.log_likelihood(theta, phi, rounds(x, r), SETTING).sum()
+        alone = model.log_likelihood(theta, phi, stays(x, r), SETTING).sum()
+    assert float(by_stay) == pytest.approx(float(by_round), rel=1e-12)
+    assert float(alone) == pytest.approx(float(by_round), rel=1e-12)
+
+
+def test_stays_are_drawn_as_the_sums_of_their_rounds():
+    u, w, m = 0.4, 2.0, 5.0
+    with double_precision():
+        sample = jax.jit(lambda m: NormalStay(jnp.asarray(u), w, m).sample(jax.random.key(0), (20000,)))
+        draw, lone = np.asarray(sample(m)), np.asarray(sample(1.0))
+    total, squares = draw.T
+    # Four standard errors of 20000 draws: sd(Σr) = √10, sd(Σr²) = √(m(2w² + 4wu²)) = 6.8.
+    assert total.mean() == pytest.approx(m * u, abs=0.09)
+    assert total.var() == pytest.approx(m * w, rel=0.04)
+    assert squares.mean() == pytest.approx(m * (w + u * u), abs=0.2)
+    assert squares.var() == pytest.approx(m * (2 * w * w + 4 * w * u * u), rel=0.1)
+    np.testing.assert_allclose(lone[:, 1], lone[:, 0] ** 2)
+
+
+def test_a_model_written_in_a_few_lines_works():
+    class Twice(Model):
+        kind = "twice"
+
+        def outcome(self, u, w):
+            return numpyro.distributions.Laplace(u, jnp.sqrt(w / 2))
+
+    x, r, _ = some_rounds()
+    with double_precision():
+        values = {"theta": jnp.zeros(3), "phi": jnp.zeros(3)}
+        twice = make_model(Twice())
+        joint, _ = log_density(twice.conditioned, (rounds(x, r), SETTING, make_prior("uniform")), {}, values)
+    assert np.isfinite(joint)
+
+
+def test_stays_of_a_table():
+    data = stays([[1.0], [0.5], [1.0], [1.0]], [1.0, 2.0, 3.0, 4.0], user=["b", "a", "b", "c"])
+    np.testing.assert_array_equal(data.x, [[1.0], [0.5], [1.0]])
+    np.testing.assert_array_equal(data.rounds, [2, 1, 1])
+    np.testing.assert_array_equal(data.total, [4, 2, 4])
+    np.testing.assert_array_equal(data.squares, [10, 4, 16])
+
+
+def test_several_rounds_of_one_context_in_a_row():
+    x, r, _ = some_rounds(n=6)
+    model, theta, phi = make_model("student-t"), jnp.zeros(3), jnp.asarray([0.5, 0.9, -1.0])
+    with double_precision():
+        row = Rounds(x[:1], jnp.asarray(r[None, :]), jnp.asarray([[1, 1, 1, 1, 0, 0.0]]))
+        apart = rounds(np.repeat(x[:1], 4, axis=0), r[:4])
+        together = model.log_likelihood(theta, phi, row, SETTING)
+        assert together.shape == (1,)
+        assert float(together[0]) == pytest.approx(
+            float(model.log_likelihood(theta, phi, apart, SETTING).sum())
+        )
+
+
+@pytest.mark.parametrize(
+    ("make", "wanted", "field"),
+    [
+        (make_model, "cauchy", "model"),
+        (make_model, {"kind": "student-t", "df": 2.0}, "model.df"),
+        (make_model, {"kind": "student-t", "nu": 2.0}, "model"),
+        (make_model, {"kind": "mixture", "gap": 3.0}, "model.gap"),
+        (make_model, {"kind": "truncated-normal", "edge": 0.0}, "model.edge"),
+        (make_prior, "flat", "prior"),
+        (make_prior, {"kind": "gaussian", "phi_share": -1.0}, "prior.phi_share"),
+    ],
+)
+def test_what_cannot_be_is_refused(make, wanted, field):
+    with pytest.raises(InvalidInput) as complaint:
+        make(wanted)
+    assert complaint.value.field == field
+
+
+@pytest.mark.parametrize(
+    "table", [([[1.0]], [1.0, 2.0]), ([1.0], [1.0]), ([[np.nan]], [1.0]), ([["a"]], [1.0])]
+)
+def test_tables_that_are_none_are_refused(table):
+    with pytest.raises(InvalidInput):
+        stays(*table)
+
+
+@pytest.mark.parametrize("d", [3])
+def test_priors_are_what_they_say(d):
+    setting = Setting(dimension=d)
+    key = jax.random.key(3)
+    with double_precision():
+        lengths = jnp.linalg.norm(
+            jax.jit(lambda key: make_prior("uniform").phi(setting).sample(key, (5000,)))(key), axis=-1
+        )
+        assert stats.kstest((np.asarray(lengths) / 2) ** d, "uniform").pvalue > 1e-4
+        cut = make_prior({"kind": "gaussian", "phi_share": 0.3})
+        draws = np.asarray(jax.jit(lambda key: cut.phi(setting).sample(key, (5000,)))(key))
+        free = np.random.default_rng(0).normal(scale=0.6, size=(40000, d))
+        kept = free[np.linalg.norm(free, axis=1) <= 2][:5000]
+        assert stats.ks_2samp(np.linalg.norm(draws, axis=1), np.linalg.norm(kept, axis=1)).pvalue > 1e-4
+        # The tilt is the density relative to the uniform prior: their difference is constant.
+        flat = make_prior("uniform")
+        theta = flat.theta(setting).sample(key, (5,))
+        phi = flat.phi(setting).sample(key, (5,))
+        apart = cut.theta(setting).log_prob(theta) + cut.phi(setting).log_prob(phi)
+        assert np.ptp(np.asarray(apart - cut.log_tilt(theta, phi, setting))) < 1e-12
+        assert np.all(np.isneginf(cut.phi(setting).log_prob(3.0 * jnp.eye(d))))

@@ -1,0 +1,106 @@
+"""Problems, their parts and what a policy may know of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import hrprob
+from hrprob.errors import InvalidInput
+from hrprob.precision import double_precision
+from hrprob.source import Source, trial_keys
+
+
+def levels(satisfaction: Any, users: int = 2000, trials: int = 5) -> np.ndarray:
+    with double_precision():
+        source = Source(trial_keys(0, np.arange(trials)), jnp.arange(1, users + 1, dtype=jnp.uint32))
+        return np.asarray(satisfaction.draw(source))
+
+
+def test_uniform_levels() -> None:
+    sample = levels(hrprob.Uniform(-0.5, 2.0))
+    assert sample.shape == (2000, 5)
+    assert stats.kstest(sample.ravel(), stats.uniform(-0.5, 2.5).cdf).pvalue > 1e-4
+
+
+def test_levels_that_do_not_vary() -> None:
+    assert np.all(levels(hrprob.Fixed(0.3)) == 0.3)
+    assert np.all(levels(hrprob.Infinite()) == math.inf)
+    assert np.all(levels(hrprob.Uniform(0.7, 0.7)) == 0.7)
+
+
+@pytest.mark.parametrize(
+    ("satisfaction", "support"),
+    [
+        (hrprob.Uniform(-1, 2), (-1, 2)),
+        (hrprob.Fixed(0.5), (0.5, 0.5)),
+        (hrprob.Infinite(), (math.inf, math.inf)),
+    ],
+)
+def test_support(satisfaction: Any, support: tuple[float, float]) -> None:
+    assert satisfaction.support == support
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: hrprob.Uniform(1.0, 0.0), "`high` must be at least `low` = 1, got 0.0: swap the two"),
+        (lambda: hrprob.Uniform(-math.inf, 0.0), "`low` must be a finite number"),
+        (lambda: hrprob.Fixed(math.inf), "`level` must be a finite number, got inf: for β = ∞ take the kind"),
+        (lambda: hrprob.Fixed("0"), "`level` must be a finite number"),
+        (lambda: hrprob.Affine(slope=0.0), "`slope` must be above 0"),
+        (lambda: hrprob.Affine(offset=-1.0), "`offset` must be above 0"),
+        (lambda: hrprob.Bounds(theta=0.0), "`theta` must be above 0"),
+        (lambda: hrprob.Problem(theta=[]), "`theta` must be a list of at least one number"),
+        (lambda: hrprob.Problem(theta=[[0.1]]), "`theta` must be a list of at least one number"),
+        (lambda: hrprob.Problem(theta=["a"]), "`theta` must be a list of numbers"),
+        (lambda: hrprob.Problem(theta=[math.nan] * 4), "`theta` must hold finite numbers only"),
+        (lambda: hrprob.Problem(phi=[0.1]), "`phi` must have 4 entries"),
+        (lambda: hrprob.Problem(theta=[0.8, 0.8, 0, 0]), "`theta` must have norm at most bounds.theta = 1"),
+        (lambda: hrprob.Problem(phi=[2.1, 0, 0, 0]), "`phi` must have norm at most bounds.phi = 2"),
+        (
+            lambda: hrprob.Problem(link=hrprob.Affine(1.0, 1.5)),
+            r"`link.offset` must be at least slope · bounds.phi = 2, got 1.5",
+        ),
+        (lambda: hrprob.Problem().known(0), "`users` must be a whole number of at least 1"),
+        (lambda: hrprob.Problem().replace(theta=[2.0, 0, 0, 0]), "`theta` must have norm"),
+    ],
+)
+def test_what_cannot_be_used(make: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        make()
+
+
+def test_a_bound_that_is_met_exactly_will_do() -> None:
+    phi = np.full(4, 1.0)
+    problem = hrprob.Problem(phi=phi, contexts=hrprob.Finite(-phi.reshape(1, 1, 4) / 2))
+    result = hrprob.simulate(problem, hrprob.Oracle(), users=20, trials=2)
+    # The variance is 0 up to rounding: a user either leaves at once or never.
+    assert np.all(result.regret == 0)
+    assert not np.any(np.isnan(result.lifetime))
+
+
+def test_link() -> None:
+    link = hrprob.Affine(2.0, 0.5)
+    z = np.linspace(-1, 1, 7)
+    np.testing.assert_allclose(link(z), 2 * z + 0.5)
+    np.testing.assert_allclose(link.inverse(link(z)), z, atol=1e-15)
+
+
+def test_a_policy_knows_no_truth() -> None:
+    problem = hrprob.Problem(theta=[0.123, 0.456], phi=[0.789, 0.321])
+    known = problem.known(100)
+    assert (known.dimension, known.actions, known.users) == (2, 20, 100.0)
+    assert known.sets is None
+    told = repr(known)
+    assert not any(number in told for number in ("123", "456", "789", "321"))
+
+
+def test_a_policy_knows_finite_sets() -> None:
+    sets = np.full((3, 2, 4), 0.1)
+    np.testing.assert_array_equal(hrprob.Problem(contexts=hrprob.Finite(sets)).known(1).sets, sets)

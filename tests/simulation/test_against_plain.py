@@ -1,0 +1,219 @@
+"""The engine against the plain loop of plain.py: every action, every lifetime, the regret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import hrprob
+from hrprob.policies import kinds
+from hrprob.precision import double_precision
+from hrprob.simulation.arrivals import arrivals
+from hrprob.simulation.engine import advance, begin
+from hrprob.source import trial_keys
+
+USERS, TRIALS = 30, 2
+
+# Shapes and kinds are part of a compiled program (seconds each), numbers are not: few shapes, many numbers.
+WORLDS = {
+    "sphere": {"d": 4, "actions": 8, "contexts": "sphere", "satisfaction": "uniform"},
+    "ball": {"d": 2, "actions": 5, "contexts": "ball", "satisfaction": "fixed"},
+    "wide": {"d": 6, "actions": 3, "contexts": "ball", "satisfaction": "uniform"},
+    "sets": {"d": 3, "actions": 4, "contexts": "finite", "satisfaction": "uniform"},
+    "line": {"d": 1, "actions": 3, "contexts": "finite", "satisfaction": "infinite"},
+    "alone": {"d": 5, "actions": 1, "contexts": "sphere", "satisfaction": "fixed"},
+}
+
+numbers = st.floats  # with bounds: neither NaN nor infinity
+warmups = st.integers(0, 3)
+growths = st.one_of(st.integers(1, 6), numbers(1, 6))
+ridges = numbers(0.05, 5)
+deltas = numbers(0.01, 0.9)
+maxima = st.one_of(st.none(), numbers(0.5, 6))
+
+
+def _with_radius(radius: str, **more: Any) -> dict[str, Any]:
+    width = {"xi": numbers(0, 30)} if radius == "constant" else {}
+    constants = {name: numbers(0.1, 3) for name in ("c1", "c2", "c3", "c4")}
+    return {
+        "radius": st.just(radius),
+        "growth": growths,
+        "ridge": ridges,
+        "delta": deltas,
+        "variance_max": maxima,
+        **constants,
+        **width,
+        **more,
+    }
+
+
+GLSE = {"growth": st.one_of(st.none(), growths), "ridge": ridges, "variance_floor": numbers(0.001, 0.3)}
+RIDGE = {"growth": st.one_of(st.none(), growths), "ridge": ridges, "alpha": numbers(0, 3)}
+EAGER = {"eager": st.just(True)}
+
+# Every registered kind and every option that is part of a program: name → kind, parameters, world.
+VARIANTS = {
+    "hr-ucb released": ("hr-ucb", _with_radius("released"), "sphere"),
+    "hr-ucb constant": ("hr-ucb", _with_radius("constant"), "sphere"),
+    "hr-ucb paper": ("hr-ucb", _with_radius("paper"), "wide"),
+    "hr-ucb eager": ("hr-ucb", _with_radius("released", **EAGER), "ball"),
+    "greedy": ("greedy", GLSE, "sets"),
+    "linucb": ("linucb", RIDGE, "line"),
+    "linucb without ridge": ("linucb", RIDGE | {"ridge": st.just(0)}, "line"),
+    "sigma-max-ucb": ("sigma-max-ucb", _with_radius("released", divide_by=st.just("sigma")), "ball"),
+    "sigma-max-ucb as released": (
+        "sigma-max-ucb",
+        _with_radius("constant", divide_by=st.just("variance")),
+        "ball",
+    ),
+    "cmdp": ("cmdp", {"partition": st.just("sets"), "discount": numbers(0.1, 0.99)}, "sets"),
+    "oracle": ("oracle", {}, "sphere"),
+    "random": ("random", {}, "ball"),
+    "random eager": ("random", EAGER, "ball"),
+}
+MORE_VARIANTS = {
+    "hr-ucb corrected": ("hr-ucb", _with_radius("corrected"), "sets"),
+    "hr-ucb eager paper": ("hr-ucb", _with_radius("paper", **EAGER), "sets"),
+    "greedy eager": ("greedy", GLSE | EAGER, "sphere"),
+    "linucb eager": ("linucb", RIDGE | EAGER, "sets"),
+    "sigma-max-ucb paper": ("sigma-max-ucb", _with_radius("paper"), "line"),
+    "sigma-max-ucb eager": ("sigma-max-ucb", _with_radius("corrected", **EAGER), "sphere"),
+    "cmdp by users": (
+        "cmdp",
+        {"cells": st.just(2), "tries": st.just("users"), "eager": st.just(False)},
+        "line",
+    ),
+    "cmdp with levels": ("cmdp", {"cells": st.just(4), "with_beta": st.just(True)}, "sphere"),
+    "cmdp arbitrary": ("cmdp", {"partition": st.just("arbitrary"), "cells": st.just(3)}, "ball"),
+    "oracle eager": ("oracle", EAGER, "sphere"),
+}
+ALL_VARIANTS = VARIANTS | MORE_VARIANTS
+
+
+@st.composite
+def problems(draw: Any, world: str) -> hrprob.Problem:
+    """Problems of one shape. The least variance is 0.4, so that no stay is longer than thousands."""
+    d, actions, contexts, satisfaction = WORLDS[world].values()
+    slope, offset = draw(numbers(0.3, 2)), draw(numbers(0.5, 3))
+    phi_bound = (offset - 0.4) / slope
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    def within(bound: float) -> np.ndarray:
+        direction = rng.normal(size=d)
+        return direction / np.linalg.norm(direction) * bound * draw(numbers(0, 1))
+
+    low = draw(numbers(-1, 1))
+    sets = rng.normal(size=(3, actions, d))
+    sets *= rng.uniform(size=(3, actions, 1)) / np.linalg.norm(sets, axis=2, keepdims=True)
+    return hrprob.Problem(
+        theta=within(1.0),
+        phi=within(phi_bound),
+        link=hrprob.Affine(slope, offset),
+        bounds=hrprob.Bounds(1.0, phi_bound),
+        contexts={
+            "sphere": hrprob.Sphere(actions),
+            "ball": hrprob.Ball(actions),
+            "finite": hrprob.Finite(sets),
+        }[contexts],
+        satisfaction={
+            "uniform": hrprob.Uniform(low, draw(numbers(low, 2))),
+            "fixed": hrprob.Fixed(low),
+            "infinite": hrprob.Infinite(),
+        }[satisfaction],
+    )
+
+
+def policies(variant: str) -> st.SearchStrategy[hrprob.Policy]:
+    kind, parameters, _ = ALL_VARIANTS[variant]
+    return st.builds(kinds()[kind], warmup=warmups, **parameters)
+
+
+def compare(plain: Any, problem: hrprob.Problem, policy: hrprob.Policy, seed: int) -> None:
+    result = hrprob.simulate(problem, {"it": policy}, users=USERS, trials=TRIALS, seed=seed, keep="all")
+    result = result.sel(policy="it")
+    played = plain.play(policy, problem, users=USERS, trials=TRIALS, seed=seed, engine=result.action.values)
+    assume(not played.undecided)
+    np.testing.assert_array_equal(result.action, played.action)
+    np.testing.assert_array_equal(result.lifetime, played.lifetime)
+    # Costs are differences of lifetimes up to 1e3.
+    np.testing.assert_allclose(result.regret, played.regret, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(result.mean_lifetime, played.lifetime.mean(axis=1), rtol=1e-12)
+
+
+def _has_posterior(cls: type) -> bool:
+    modules = ("hrprob.policies.bayes", "hrprob.policies.thompson")
+    return any(base.__module__.startswith(modules) for base in cls.__mro__)
+
+
+def test_every_kind_has_a_plain_version(plain: Any) -> None:
+    # Policies with a posterior are held to references of their own.
+    ours = {
+        kind
+        for kind, cls in kinds().items()
+        if cls.__module__.startswith("hrprob.") and not _has_posterior(cls)
+    }
+    assert ours == set(plain.PLAIN)
+    assert ours == {kind for kind, _, _ in VARIANTS.values()}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@settings(max_examples=15)
+@given(data=st.data(), seed=st.integers(0, 2**31 - 1))
+def test_engine_equals_plain_loop(plain: Any, variant: str, data: Any, seed: int) -> None:
+    world = VARIANTS[variant][2]
+    compare(plain, data.draw(problems(world)), data.draw(policies(variant)), seed)
+
+
+def _elsewhere() -> list[tuple[str, str]]:
+    """Every variant in a few of the worlds, in turn, and the further ones where they belong."""
+    pairs = []
+    for i, (variant, (_, parameters, own)) in enumerate(ALL_VARIANTS.items()):
+        for j, (world, shape) in enumerate(WORLDS.items()):
+            by_sets = variant == "cmdp" and shape["contexts"] != "finite"
+            by_level = "with_beta" in parameters and shape["satisfaction"] == "infinite"
+            chosen = (i + j) % 6 == 0 or (variant in MORE_VARIANTS and world == own)
+            if chosen and not by_sets and not by_level:
+                pairs.append((variant, world))
+    return pairs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("variant", "world"), _elsewhere())
+@settings(max_examples=12)
+@given(data=st.data(), seed=st.integers(0, 2**31 - 1))
+def test_engine_equals_plain_loop_elsewhere(
+    plain: Any, variant: str, world: str, data: Any, seed: int
+) -> None:
+    compare(plain, data.draw(problems(world)), data.draw(policies(variant)), seed)
+
+
+@pytest.mark.parametrize("growth", [1, 2, 3.5])
+def test_sample_set_and_estimates(plain: Any, growth: float) -> None:
+    problem = hrprob.Problem(contexts=hrprob.Sphere(8), satisfaction=hrprob.Uniform(-1, 0))
+    policy = hrprob.HRUCB(growth=growth, warmup=3)
+    seed, action, samples = 5, [], []
+    with double_precision():
+        bound, keys = policy.bind(problem, USERS), trial_keys(seed, np.arange(TRIALS))
+        carry = begin(problem, bound, keys)
+        for user in range(1, USERS + 1):
+            arrived = arrivals(problem, keys, np.array([user], dtype=np.uint32))
+            carry, served = advance(problem, bound, keys, carry, arrived)
+            action.append(np.asarray(served.action[0]))
+            samples.append(np.asarray(carry.learning.taken))
+            np.testing.assert_array_equal(carry.learning.state.taken, carry.learning.taken)
+    played = plain.play(policy, problem, users=USERS, trials=TRIALS, seed=seed, engine=np.array(action).T)
+    np.testing.assert_array_equal(np.array(samples).T, played.samples)
+    most = np.ceil(growth * (policy.warmup + np.arange(1, USERS + 1)))
+    assert np.all(played.samples <= most)
+    for trial, past in enumerate(played.past):
+        theta, phi, V = plain.estimates(policy, problem, past)
+        got = [np.asarray(leaf)[..., trial] for leaf in carry.learning.state.estimates]
+        for one, other in zip(got, (theta, phi, np.linalg.inv(V)), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    # The stays are long enough for the bound to bind, or this would show nothing.
+    assert np.any(played.samples == most)
+    assert np.any(played.samples < most) or growth == 1
