@@ -113,6 +113,8 @@ def simulate(
     check_count("users", users, high=MOST_USERS, remedy="at least one user must arrive")
     check_count("trials", trials, high=MOST_TRIALS, remedy="at least one trial must be played")
     check_count("seed", seed, low=0, high=LARGEST_SEED, remedy="any whole number of at most 63 bits will do")
+    if workers is not None:
+        check_count("workers", workers, remedy="it is the number of threads")
     cuts = _Cuts(problem, users, trials, block)
     recorder = Recorder(
         problem, list(chosen), kept_users(users, keep, len(chosen) * trials), trials, users, seed
@@ -152,7 +154,11 @@ def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[st
 
 
 def _bind(name: str, policy: Policy, problem: Problem, users: int) -> Policy:
+    engine = getattr(policy, "engine", None)
     try:
+        if not getattr(engine, "streaming", True):
+            remedy = "it must be fitted between stretches of users; take laplace or smc"
+            raise InvalidInput("engine", "must be able to live in a compiled run", engine.kind, remedy)
         return policy.bind(problem, users)
     except InvalidInput as error:
         raise error.within(f'policy "{name}"') from None
@@ -163,7 +169,10 @@ class _Cuts:
 
     def __init__(self, problem: Problem, users: int, trials: int, block: int | None) -> None:
         most = min(
-            trials, check_count("block", block or MOST_TRIALS_IN_BLOCK, remedy="trials batched together")
+            trials,
+            check_count(
+                "block", MOST_TRIALS_IN_BLOCK if block is None else block, remedy="trials batched together"
+            ),
         )
         blocks = -(-trials // most)
         # Even blocks waste the least on the last one, which is filled up so that all have one shape.
