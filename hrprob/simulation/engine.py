@@ -154,7 +154,7 @@ def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[st
 
 
 def _bind(name: str, policy: Policy, problem: Problem, users: int) -> Policy:
-    engine = getattr(policy, "engine", None)
+    engine: Any = getattr(policy, "engine", None)
     try:
         if not getattr(engine, "streaming", True):
             remedy = "it must be fitted between stretches of users; take laplace or smc"
