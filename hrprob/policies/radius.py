@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from hrprob.errors import InvalidInput, check_choice, check_number
 from hrprob.estimation.confidence import VERSIONS, ConfidenceSets, lipschitz_constants
 from hrprob.problem import Known
-from hrprob.record import record
+from hrprob.record import record, settle
 
 __all__ = ["RADII", "ConstantWidth", "TheoreticalWidth", "check_radius", "width_of"]
 
@@ -85,6 +85,15 @@ def check_radius(policy: Any) -> None:
         value = getattr(policy, name)
         if value != "computed":
             check_number(name, value, low=0, remedy='a number, or "computed" from the derivatives of h')
+    _settle_numbers(policy)
+
+
+def _settle_numbers(policy: Any) -> None:
+    # As floats, so that 3 and 3.0 are the same program.
+    for name in ("delta", "xi", "variance_max", "c1", "c2", "c3", "c4"):
+        value = getattr(policy, name)
+        if value is not None and value != "computed":
+            settle(policy, **{name: float(value)})
 
 
 def variance_max_of(known: Known, variance_max: float | None) -> float:

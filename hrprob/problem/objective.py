@@ -33,10 +33,8 @@ class Objective(Protocol):
         """Return the value of one action, given its mean, its variance and β."""
         ...
 
-    def round_cost(
-        self, best: ArrayLike, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise
-    ) -> jax.Array:
-        """Return what one round of an action costs where ``best`` is the best value."""
+    def round_cost(self, best: jax.Array, value: jax.Array) -> jax.Array:
+        """Return what one round of an action of this value costs where ``best`` is the best value."""
         ...
 
 
@@ -57,8 +55,6 @@ class Lifetime:
         """Return h."""
         return lifetime.h(u, w, beta, noise)
 
-    def round_cost(
-        self, best: ArrayLike, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise
-    ) -> jax.Array:
-        """Return (p − p*)/p* with p* = 1/``best``."""
-        return lifetime.round_cost(lifetime.reneging_chance(u, w, beta, noise), 1.0 / best)
+    def round_cost(self, best: jax.Array, value: jax.Array) -> jax.Array:
+        """Return (p − p*)/p*, which is (h* − h)/h: never negative, and 0 for the best action."""
+        return lifetime.pseudo_regret(best, value) / value

@@ -196,11 +196,7 @@ def _play_rounds(
             squares=taken * outcome * outcome,
         )
         learned = Learning(policy.update(now.learning.state, seen), now.learning.taken + taken)
-        cost = problem.objective.round_cost(
-            arrival.best, mean, deviation * deviation, arrival.beta, problem.noise
-        )
-        # The best action costs nothing, and none less, whatever the last bits of a division say.
-        cost = jnp.where(arrival.value[action] == arrival.best, 0.0, jnp.maximum(cost, 0.0))
+        cost = problem.objective.round_cost(arrival.best, arrival.value[action])
         first = jnp.where(now.played == 0, action, now.first)
         return _Round(~left, learned, now.played + 1.0, first, action, now.cost + cost)
 
