@@ -7,6 +7,7 @@ a user leaves (lazy) or after every round (eager).
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from hrprob.errors import InvalidInput, check_count, check_number
 from hrprob.policies.base import Policy, Seen
 from hrprob.precision import double_precision
 from hrprob.problem import Affine, Bounds, Problem, Sphere
+from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS
 
 __all__ = ["Agent"]
 
@@ -35,7 +37,8 @@ class Agent:
     bounds : Bounds
         Norm bounds of θ* and φ* that the policy may rely on.
     users : int
-        About how many users will come; a few widths depend on it.
+        About how many users will come; a few widths depend on it, and a policy with a
+        posterior has room for so many.
     seed : int
         For policies that draw.
 
@@ -87,6 +90,9 @@ class Agent:
             self._key = jax.random.key(seed)
         self._select = jax.jit(lambda policy, *args: policy.select(*args))
         self._update = jax.jit(lambda policy, *args: policy.update(*args))
+        self._depart = jax.jit(lambda policy, *args: policy.depart(*args))
+        self._pauses = set(self.policy.pauses(users))
+        self._most_users = users
         self._stay: _Stay | None = None
 
     def arrive(self, contexts: Any, beta: float) -> int:
@@ -115,6 +121,9 @@ class Agent:
         longest = float(np.linalg.norm(array, axis=1).max())
         if longest > 1 + 1e-9:
             raise InvalidInput("contexts", "must have norms of at most 1", longest, "scale all of them alike")
+        if self.users >= self._most_users and getattr(self.policy, "capacity", None) is not None:
+            remedy = "a policy with a posterior keeps all of them; make the agent with more"
+            raise InvalidInput("users", f"must be more than {self.users}", self._most_users, remedy)
         if beta != np.inf:
             check_number("beta", beta, remedy="a number, or infinity for a user who leaves at once")
         self.users += 1
@@ -126,15 +135,12 @@ class Agent:
         if self._stay is None:
             raise InvalidInput("observe", "must follow `arrive`", "no user", "call `arrive` first")
         stay, r = self._stay, check_number("outcome", outcome, remedy="it is what the round gave")
-        stay.played += 1
-        with double_precision():
-            quota = float(self.policy.quota(jnp.asarray(float(self.samples)), jnp.asarray(float(self.users))))
-        if quota > 0:
+        if self._quota(stay) > 0:
             self.samples += 1
-            stay.taken, stay.total, stay.squares = stay.taken + 1, stay.total + r, stay.squares + r * r
+            stay.take(r)
+        stay.played += 1
         if r < stay.beta:
-            self._learn(left=True)
-            self._stay = None
+            self._part(left=True)
             return None
         if not self.policy.eager:
             return stay.action
@@ -144,8 +150,26 @@ class Agent:
     def leave(self) -> None:
         """Let the user go who is there, for a reason of their own: what was seen is learned."""
         if self._stay is not None:
-            self._learn(left=False)
-            self._stay = None
+            self._part(left=False)
+
+    def _quota(self, stay: _Stay) -> float:
+        with double_precision():
+            samples, users = jnp.asarray(float(self.samples)), jnp.asarray(float(self.users))
+            context = jnp.asarray(stay.contexts[stay.action])
+            return float(self.policy.quota(self.state, samples, users, context))
+
+    def _part(self, *, left: bool) -> None:
+        """Learn from what is left of the stay, and let the policy close it."""
+        self._learn(left=left)
+        self._stay = None
+        with double_precision():
+            self.state = self._depart(self.policy, self.state, jnp.asarray(float(self.users)))
+            if self.users in self._pauses:
+                self._key, key = jax.random.split(self._key)
+                # Outside a batch there is one trial.
+                batched = jax.tree.map(lambda leaf: jnp.asarray(leaf)[..., None], self.state)
+                fitted = self.policy.fit_outside(batched, self.users, key[None])
+                self.state = jax.tree.map(lambda leaf: leaf[..., 0], fitted)
 
     def _choose(self) -> int:
         stay = self._stay
@@ -161,22 +185,38 @@ class Agent:
         stay = self._stay
         assert stay is not None
         with double_precision():
-            numbers = (stay.beta, float(stay.played), left, float(stay.taken), stay.total, stay.squares)
             seen = Seen(
-                jnp.asarray(float(self.users)),
-                jnp.asarray(stay.contexts),
-                jnp.asarray(stay.action),
-                jnp.asarray(stay.contexts[stay.action]),
-                *(jnp.asarray(number) for number in numbers),
+                user=jnp.asarray(float(self.users)),
+                contexts=jnp.asarray(stay.contexts),
+                action=jnp.asarray(stay.action),
+                context=jnp.asarray(stay.contexts[stay.action]),
+                beta=jnp.asarray(stay.beta),
+                played=jnp.asarray(float(stay.played)),
+                left=jnp.asarray(left),
+                taken=jnp.asarray(float(stay.taken)),
+                total=jnp.asarray(stay.total),
+                squares=jnp.asarray(stay.squares),
+                outcomes=jnp.asarray(stay.outcomes),
             )
             self.state = self._update(self.policy, self.state, seen)
-        stay.played, stay.taken, stay.total, stay.squares = 0, 0, 0.0, 0.0
+        self._stay = _Stay(stay.contexts, stay.beta, stay.action)
 
 
+@dataclasses.dataclass
 class _Stay:
-    """The user who is there."""
+    """The user who is there, and what was seen since the policy last learned."""
 
-    def __init__(self, contexts: np.ndarray, beta: float) -> None:
-        self.contexts, self.beta = contexts, beta
-        self.action, self.played, self.taken = 0, 0, 0
-        self.total, self.squares = 0.0, 0.0
+    contexts: np.ndarray
+    beta: float
+    action: int = 0
+    played: int = 0
+    taken: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    outcomes: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(BLOCK_OF_ROUNDS))
+
+    def take(self, outcome: float) -> None:
+        if self.taken < BLOCK_OF_ROUNDS:
+            self.outcomes[self.taken] = outcome
+        self.taken += 1
+        self.total, self.squares = self.total + outcome, self.squares + outcome**2

@@ -45,6 +45,7 @@ class Purpose(enum.IntEnum):
     REMAINDER = 5
     WARMUP = 6
     POLICY = 7
+    FIT = 8
 
 
 class Source(NamedTuple):

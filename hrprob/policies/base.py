@@ -1,44 +1,27 @@
 """What every policy speaks: ``init``, ``select``, ``update``, pure functions over arrays.
 
+================  ==========================================================
+``init``          the state before the first user
+``select``        the action for a user, or for a round
+``update``        the state after what was seen of it
+``depart``        the state once the user has left (nothing, for most)
+``quota``         how many more rounds the sample set may take
+``pauses``        where a compiled run stops for ``fit_outside`` (nowhere)
+================  ==========================================================
+
 A policy is a record of its parameters. Numbers are arguments of the compiled
 program, so variants of a policy share one compilation; ``static`` fields (names,
 switches) are part of the program. It is written for one trial and one user at a
 time; the engine batches it.
 
-A policy in full::
-
-    import jax, jax.numpy as jnp, hrprob
-    from typing import Any, NamedTuple
-
-    class State(NamedTuple):
-        wins: jax.Array   # (actions,)
-        tries: jax.Array  # (actions,)
-
-    @hrprob.register("per-action")
-    class PerAction(hrprob.Policy):
-        \"\"\"Serve the action with the longest mean stay so far, whatever its context.\"\"\"
-
-        bonus: Any = 1.0
-
-        def init(self):
-            nothing = jnp.zeros(self.known.actions)
-            return State(nothing, nothing)
-
-        def select(self, state, key, contexts, beta):
-            mean = state.wins / jnp.maximum(state.tries, 1)
-            return jnp.argmax(mean + self.bonus / jnp.sqrt(1 + state.tries))
-
-        def update(self, state, seen):
-            return State(
-                state.wins.at[seen.action].add(seen.played),
-                state.tries.at[seen.action].add(seen.left),
-            )
+A policy in full is in the README; twenty lines make one.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
@@ -69,6 +52,7 @@ class Seen(NamedTuple):
     taken: jax.Array  # () rounds that enter the sample set
     total: jax.Array  # () Σ r over the rounds taken
     squares: jax.Array  # () Σ r² over the rounds taken
+    outcomes: jax.Array  # (k,) r of the first k rounds, of which the first ``taken`` count
 
 
 @record(static=("eager",))
@@ -122,9 +106,24 @@ class Policy:
         """Return the state after what was seen."""
         raise NotImplementedError
 
-    def quota(self, taken: jax.Array, user: jax.Array) -> jax.Array:
-        """Return how many more rounds may enter the sample set while ``user`` is served."""
+    def depart(self, state: Any, user: jax.Array) -> Any:
+        """Return the state once ``user`` has left: the place for what is not worth doing every round."""
+        return state
+
+    def quota(self, state: Any, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+        """Return how many more rounds may enter the sample set while ``user`` is served this context."""
         return math.inf + 0.0 * taken
+
+    def pauses(self, users: int) -> Sequence[int]:
+        """Return after which users :meth:`fit_outside` must be called, in order; 0 is after the warm-up."""
+        return ()
+
+    def fit_outside(self, state: Any, user: int, keys: jax.Array) -> Any:
+        """Return the state after what cannot be compiled with the rest, at one of the ``pauses``.
+
+        ``state`` has the trials on the last axis of every leaf; there is one key a trial.
+        """
+        raise NotImplementedError
 
 
 @record(static=("eager",))
@@ -150,6 +149,6 @@ class Learner(Policy):
         bound = super().bind(problem, users)
         return with_fields(bound, growth=math.inf if self.growth is None else self.growth)
 
-    def quota(self, taken: jax.Array, user: jax.Array) -> jax.Array:
+    def quota(self, state: Any, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return Γ(t) − |S|."""
         return self.growth * user - taken

@@ -1,12 +1,12 @@
 """What the Bayesian policies share: the users seen so far, and a posterior that follows them.
 
-A policy keeps every user's stay as one row of a buffer and fits its posterior to the
-rows so far whenever their number has grown by the factor ``refit``. When that is
-depends on the number of users alone, so that all trials of a batch fit together and a
+A policy writes every user down (:mod:`hrprob.policies.ledger`) and fits its posterior to
+the rows so far whenever the number of users has grown by the factor ``refit``. When that
+is depends on the number of users alone, so that all trials of a batch fit together and a
 user between two fits costs nothing but a draw.
 
-Warm-up users are served many actions: theirs is a small table of its own, one row for
-each warm-up user and action.
+``laplace`` and ``smc`` fit within the compiled run. ``nuts`` and ``svi`` cannot: the run
+pauses for them (``pauses``, ``fit_outside``).
 """
 
 from __future__ import annotations
@@ -19,20 +19,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.errors import InvalidInput, check_number
-from hrprob.estimation.posterior.rows import once, write_row
+from hrprob.errors import check_number
+from hrprob.estimation.posterior.rows import once
+from hrprob.policies import ledger
 from hrprob.policies.base import Learner, Seen
+from hrprob.policies.ledger import Ledger
 from hrprob.problem import Problem
 from hrprob.record import record, settle, with_fields
 
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
 
+# Rows that an eager policy has for a user, one for each action served.
+EAGER_SLOTS = 4
+# Data for a fit outside are padded to a power of 8 times this, so that a run of some thousand
+# users compiles once.
+LEAST_ROWS = 2048
+
+
 class BayesState(NamedTuple):
     """What was seen, and what is believed of it."""
 
-    stays: Any  # Stays of (capacity,) users
-    warm: Any  # Stays of (warm-up users · actions,) rows
+    ledger: Ledger
     belief: Any  # the engine's own
 
 
@@ -82,27 +90,18 @@ class BayesLearner(Learner):
         """Return the policy with room for these users."""
         from hrprob.estimation.posterior.target import capacity_for
 
-        self._check_support()
         bound = super().bind(problem, users)
         return with_fields(
             bound,
+            known=with_fields(bound.known, noise=getattr(self.model, "noise", bound.known.noise)),
             due=refit_times(self.warmup + users, self.refit, self.warmup),
-            capacity=capacity_for(users),
+            capacity=capacity_for(users * self._slots),
             warm_rows=capacity_for(self.warmup * bound.known.actions),
         )
 
-    def _check_support(self) -> None:
-        from hrprob.models import Stays
-
-        if self.model.data is not Stays:
-            raise InvalidInput(
-                "model",
-                "must be one that stays can tell of",
-                self.model.kind,
-                "a policy sees sums over a stay, which say all about normal outcomes only",
-            )
-        if self.eager:
-            raise InvalidInput("eager", "must be false", True, "a posterior follows whole stays")
+    @property
+    def _slots(self) -> int:
+        return EAGER_SLOTS if self.eager else 1
 
     @property
     def target(self) -> Any:
@@ -114,69 +113,66 @@ class BayesLearner(Learner):
 
     def init(self) -> BayesState:
         """Return the state before the first user: the prior."""
-        d = self.known.dimension
-        belief = self.engine.init(self.target)
-        return BayesState(_empty(self.capacity, d), _empty(self.warm_rows, d), belief)
+        tables = ledger.empty(
+            self.model.data,
+            rows=self.capacity,
+            warm=self.warm_rows,
+            slots=self._slots,
+            dimension=self.known.dimension,
+        )
+        return BayesState(tables, self.engine.init(self.target))
 
     def update(self, state: BayesState, seen: Seen) -> BayesState:
-        """Add the user, and fit anew where it is time."""
-        user = jnp.asarray(seen.user, jnp.int32)
-        place = user - 1 - jnp.asarray(self.warmup, jnp.int32)
-        warm = self._warm_up(state.warm, seen, user, place < 0)
-        stays = _write(state.stays, place, seen)
+        """Write down what was seen; a belief that can takes it in at once."""
+        number = jnp.asarray(seen.user, jnp.int32) - 1
+        warming = (number < jnp.asarray(self.warmup, jnp.int32)) & (self.warm_rows > 0)
+        warm_row = jnp.where(warming, number * self.known.actions + seen.action, -1)
+        noted = ledger.note(state.ledger, seen, warm_row)
         if not self.engine.streaming:
-            return BayesState(stays, warm, state.belief)
-        stay = type(stays)(seen.context, seen.taken, seen.total, seen.squares)
+            return state._replace(ledger=noted)
+        row = ledger.row_of(self.model.data, seen)
+        return BayesState(noted, self.engine.absorb(self.target, state.belief, row))
+
+    def depart(self, state: BayesState, user: jax.Array) -> BayesState:
+        """Close the user's rows, and fit anew where it is time."""
+        number = jnp.asarray(user, jnp.int32)
+        place = number - 1 - jnp.asarray(self.warmup, jnp.int32)
+        closed = ledger.close(state.ledger, place)
+        if not self.engine.streaming:
+            return state._replace(ledger=closed)
+        tables = [
+            (closed.rows, jnp.maximum(place + 1, 0) * self._slots),
+            (closed.warm, self.warm_rows),
+        ]
         belief = once(
-            jnp.asarray(self.due)[user],
-            lambda belief: self.engine.fit(self.target, self._tables(stays, warm, place), belief),
-            self.engine.absorb(self.target, state.belief, stay),
+            jnp.asarray(self.due)[number],
+            lambda belief: self.engine.fit(self.target, tables, belief),
+            state.belief,
         )
-        return BayesState(stays, warm, belief)
+        return BayesState(closed, belief)
 
-    def stretch_ends(self, users: int) -> list[int]:
-        """Return after which users :meth:`fit_outside` must be called, in order; 0 is after the warm-up.
-
-        Empty where the engine fits within the compiled program.
-        """
+    def pauses(self, users: int) -> list[int]:
+        """Return after which users the posterior is fitted from outside; none for a streaming engine."""
         if self.engine.streaming:
             return []
         due = np.flatnonzero(np.asarray(self.due)) - int(self.warmup)
         return [int(user) for user in due if 0 <= user < users and user + int(self.warmup) > 0]
 
     def fit_outside(self, state: BayesState, user: int, keys: jax.Array) -> BayesState:
-        """Return the state fitted anew after ``user`` users, every leaf with the trials on its last axis.
-
-        Called between compiled stretches, in double precision, with one key a trial. Trials are
-        fitted one after another, each from its own last fit.
-        """
-        target = self.target
+        """Return the state fitted anew after ``user`` users, trial after trial, each from its last fit."""
         from hrprob.models import pad
 
-        rows = 1 << max(user + self.warm_rows - 1, 0).bit_length()
+        used = user * self._slots
+        rows = _padded(used + self.warm_rows)
         beliefs = []
-        for trial in range(state.stays.rounds.shape[-1]):
+        for trial in range(keys.shape[0]):
             of_trial = jax.tree.map(lambda leaf, trial=trial: leaf[..., trial], state)
-            both = jax.tree.map(lambda a, b: jnp.concatenate([a[:user], b]), of_trial.stays, of_trial.warm)
+            tables = of_trial.ledger
+            seen = jax.tree.map(lambda a, b: jnp.concatenate([a[:used], b]), tables.rows, tables.warm)
             start = of_trial.belief if user > 1 else None
-            fitted = self.engine.fit(target, pad(both, rows), keys[trial], start)
-            beliefs.append(self.engine.keep(target, fitted))
-        belief = jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *beliefs)
-        return state._replace(belief=belief)
-
-    def _tables(self, stays: Any, warm: Any, place: jax.Array) -> Any:
-        return [(stays, jnp.maximum(place + 1, 0)), (warm, self.warm_rows)]
-
-    def _warm_up(self, warm: Any, seen: Seen, user: jax.Array, warming: jax.Array) -> Any:
-        if self.warm_rows == 0:
-            return warm
-        row = jnp.where(warming, (user - 1) * self.known.actions + seen.action, self.warm_rows)
-        return type(warm)(
-            warm.x.at[row].set(seen.context, mode="drop"),
-            warm.rounds.at[row].add(seen.taken, mode="drop"),
-            warm.total.at[row].add(seen.total, mode="drop"),
-            warm.squares.at[row].add(seen.squares, mode="drop"),
-        )
+            fitted = self.engine.fit(self.target, pad(seen, rows), keys[trial], start)
+            beliefs.append(self.engine.keep(self.target, fitted))
+        return state._replace(belief=jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *beliefs))
 
     def values(self, z: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the value of each action at z (2d,)."""
@@ -203,15 +199,9 @@ def refit_times(users: int, factor: float, warmup: int = 0) -> np.ndarray:
     return due
 
 
-def _empty(rows: int, d: int) -> Any:
-    from hrprob.models import Stays
-
-    return Stays(jnp.zeros((rows, d)), jnp.zeros(rows), jnp.zeros(rows), jnp.zeros(rows))
-
-
-def _write(stays: Any, place: jax.Array, seen: Seen) -> Any:
-    # A warm-up user is written to the first row too, as nothing; the first user then takes it over.
-    counts = jnp.where(place < 0, 0.0, 1.0)
-    row = (seen.context, counts * seen.taken, counts * seen.total, counts * seen.squares)
-    at = jnp.maximum(place, 0)
-    return type(stays)(*(write_row(column, entry, at) for column, entry in zip(stays, row, strict=True)))
+def _padded(rows: int) -> int:
+    """Return how many rows data of ``rows`` rows are padded to."""
+    size = LEAST_ROWS
+    while size < rows:
+        size *= 8
+    return size

@@ -5,13 +5,15 @@ is made once and played by every policy; the stretches of a block follow each ot
 blocks and policies run side by side on the machine's cores. No result depends on how
 the work is cut: a random number is a function of seed, trial, user and purpose.
 
-========  =====================================================
-function  what is compiled
-========  =====================================================
-arrivals  one program a kind of problem
-begin     warm-up and first state, one program a kind of policy
-advance   a stretch of users, one program a kind of policy
-========  =====================================================
+============  ========================================================
+function      what is compiled
+============  ========================================================
+arrivals      one program a kind of problem
+begin         first state, one program a kind of policy
+warm_up       warm-up users, likewise, where there are any
+advance       a stretch of users, likewise
+advance_part  some users of a stretch, for a policy that pauses
+============  ========================================================
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from hrprob.problem import Problem
 from hrprob.simulation.arrivals import WARMUP_USERS, Arrivals, arrivals
 from hrprob.simulation.results import Recorder, Timing, kept_users
 from hrprob.simulation.serving import Learning, Served, serve, serve_at_random
-from hrprob.source import Source, trial_keys
+from hrprob.source import Purpose, Source, trial_keys
 
 __all__ = ["named", "simulate"]
 
@@ -154,11 +156,7 @@ def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[st
 
 
 def _bind(name: str, policy: Policy, problem: Problem, users: int) -> Policy:
-    engine: Any = getattr(policy, "engine", None)
     try:
-        if not getattr(engine, "streaming", True):
-            remedy = "it must be fitted between stretches of users; take laplace or smc"
-            raise InvalidInput("engine", "must be able to live in a compiled run", engine.kind, remedy)
         return policy.bind(problem, users)
     except InvalidInput as error:
         raise error.within(f'policy "{name}"') from None
@@ -221,13 +219,19 @@ def _play_block(
 ) -> None:
     with double_precision():
         keys = trial_keys(seed, trials)
-    carries = {name: pool.submit(_timed, begin, problem, policy, keys) for name, policy in policies.items()}
-    carried = {name: future.result()[0] for name, future in carries.items()}
+    pauses = {name: policy.pauses(recorder.users) for name, policy in policies.items()}
+    begun = {
+        name: pool.submit(_timed, _begin, problem, policy, keys, pauses[name])
+        for name, policy in policies.items()
+    }
+    carried = {name: future.result()[0] for name, future in begun.items()}
     for first, arrived in _stretches(problem, keys, cuts, pool):
         if stop.is_set():
             return
         moves = {
-            name: pool.submit(_timed, advance, problem, policy, keys, carried[name], arrived)
+            name: pool.submit(
+                _timed, _advance, problem, policy, keys, carried[name], arrived, first, pauses[name]
+            )
             for name, policy in policies.items()
         }
         for name, move in moves.items():
@@ -261,13 +265,61 @@ def _timed(function: Callable[..., Any], *args: Any) -> tuple[Any, Timing]:
         return result, time.perf_counter() - start
 
 
-@jax.jit
-def begin(problem: Problem, policy: Policy, keys: Keys) -> Carry:
+def _begin(problem: Problem, policy: Policy, keys: Keys, pauses: Sequence[int]) -> Carry:
     """Return a policy's first state, after its warm-up users."""
-    lanes = keys[0].shape[0]
-    first = jax.vmap(lambda: Learning(policy.init(), jnp.zeros(())), axis_size=lanes, out_axes=-1)()
+    carry = begin(policy, keys)
+    if policy.warmup:
+        carry = warm_up(problem, policy, keys, carry)
+    return _paused(policy, keys, carry, 0) if 0 in pauses else carry
 
-    def warm_up(number: jax.Array, learning: Learning) -> Learning:
+
+def _advance(
+    problem: Problem,
+    policy: Policy,
+    keys: Keys,
+    carry: Carry,
+    arrived: Arrivals,
+    first: int,
+    pauses: Sequence[int],
+) -> tuple[Carry, Served]:
+    """Play a stretch of users, whose first is number ``first``, with the pauses that fall into it."""
+    if not pauses:
+        return advance(problem, policy, keys, carry, arrived)
+    size = len(arrived.users)
+    stops = [user for user in pauses if first <= user < first + size]
+    served = Served(*(jnp.zeros(arrived.beta.shape, kind) for kind in (jnp.int32, float, float)))
+    low = 0
+    for stop in stops:
+        high = stop - first + 1
+        carry, served = advance_part(problem, policy, keys, carry, arrived, served, low, high)
+        carry, low = _paused(policy, keys, carry, stop), high
+    return advance_part(problem, policy, keys, carry, arrived, served, low, size)
+
+
+def _paused(policy: Policy, keys: Keys, carry: Carry, user: int) -> Carry:
+    state = policy.fit_outside(carry.learning.state, user, _fit_keys(keys, user))
+    return carry._replace(learning=carry.learning._replace(state=state))
+
+
+@jax.jit
+def _fit_keys(keys: Keys, user: Any) -> jax.Array:
+    number = jnp.asarray(user, jnp.uint32)
+    return jax.vmap(lambda one, two: Source((one, two), number).key(Purpose.FIT))(*keys)
+
+
+@jax.jit
+def begin(policy: Policy, keys: Keys) -> Carry:
+    """Return a policy's state before anybody has come."""
+    lanes = keys[0].shape[0]
+    learning = jax.vmap(lambda: Learning(policy.init(), jnp.zeros(())), axis_size=lanes, out_axes=-1)()
+    return Carry(learning, jnp.zeros(lanes))
+
+
+@jax.jit
+def warm_up(problem: Problem, policy: Policy, keys: Keys, carry: Carry) -> Carry:
+    """Serve the warm-up users."""
+
+    def serve_one(number: jax.Array, learning: Learning) -> Learning:
         users = jnp.asarray([WARMUP_USERS], jnp.uint32) + number.astype(jnp.uint32)
         arrived = jax.tree.map(lambda leaf: leaf[0], arrivals(problem, keys, users))
 
@@ -277,8 +329,8 @@ def begin(problem: Problem, policy: Policy, keys: Keys) -> Carry:
 
         return jax.vmap(one, (-1, _LAST, -1), -1)(learning, arrived, keys)
 
-    warm = lax.fori_loop(0, jnp.asarray(policy.warmup, jnp.int32), warm_up, first)
-    return Carry(warm, jnp.zeros(lanes))
+    warm = lax.fori_loop(0, jnp.asarray(policy.warmup, jnp.int32), serve_one, carry.learning)
+    return carry._replace(learning=warm)
 
 
 @jax.jit
@@ -286,18 +338,41 @@ def advance(
     problem: Problem, policy: Policy, keys: Keys, carry: Carry, arrived: Arrivals
 ) -> tuple[Carry, Served]:
     """Play a stretch of users; the ``cost`` of what is returned is cumulative."""
+    return lax.scan(lambda carry, arrival: _step(problem, policy, keys, carry, arrival), carry, arrived)
 
+
+@jax.jit
+def advance_part(
+    problem: Problem,
+    policy: Policy,
+    keys: Keys,
+    carry: Carry,
+    arrived: Arrivals,
+    served: Served,
+    low: Any,
+    high: Any,
+) -> tuple[Carry, Served]:
+    """Play users ``low`` to ``high`` of a stretch, and note them in ``served``; one program for all such parts."""
+
+    def play(number: Any, now: tuple[Carry, Served]) -> tuple[Carry, Served]:
+        arrival = jax.tree.map(lambda leaf: leaf[number], arrived)
+        carry, one = _step(problem, policy, keys, now[0], arrival)
+        return carry, jax.tree.map(lambda all_of, new: all_of.at[number].set(new), now[1], one)
+
+    return lax.fori_loop(low, high, play, (carry, served))
+
+
+def _step(
+    problem: Problem, policy: Policy, keys: Keys, carry: Carry, arrival: Arrivals
+) -> tuple[Carry, Served]:
     def one(learning: Learning, arrival: Arrivals, keys: Keys) -> tuple[Learning, Served]:
         source = Source(keys, arrival.users)
         user = arrival.users.astype(float) + policy.warmup
         return serve(problem, policy, learning, user, arrival, source)
 
-    def step(carry: Carry, arrival: Arrivals) -> tuple[Carry, Served]:
-        learning, served = jax.vmap(one, (-1, _LAST, -1), -1)(carry.learning, arrival, keys)
-        regret = carry.regret + served.cost
-        return Carry(learning, regret), served._replace(cost=regret)
-
-    return lax.scan(step, carry, arrived)
+    learning, served = jax.vmap(one, (-1, _LAST, -1), -1)(carry.learning, arrival, keys)
+    regret = carry.regret + served.cost
+    return Carry(learning, regret), served._replace(cost=regret)
 
 
 # The user's number is the same in all trials; everything else has the trials on its last axis.

@@ -59,8 +59,9 @@ def serve(
     problem: Problem, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> tuple[Learning, Served]:
     """Serve one user; ``user`` counts the warm-up in, ``arrival`` has no user and trial axes."""
-    by_round = _serve_by_round if policy.eager else _serve_lazily
-    return by_round(problem, policy, learning, user, arrival, source)
+    to_the_end = _serve_by_round if policy.eager else _serve_lazily
+    learned, served = to_the_end(problem, policy, learning, user, arrival, source)
+    return _departed(policy, learned, user), served
 
 
 def _serve_lazily(
@@ -70,34 +71,45 @@ def _serve_lazily(
         jnp.int32
     )
     mean, deviation = arrival.mean[action], arrival.deviation[action]
-    quota = policy.quota(learning.taken, user)
+    quota = policy.quota(learning.state, learning.taken, user, arrival.contexts[action])
 
-    def extend(stay: _Stay, noise: jax.Array) -> _Stay:
-        return _extend(stay, mean + deviation * noise, arrival.beta, quota)
+    def extend(stay: _Stay, outcomes: jax.Array) -> _Stay:
+        return _extend(stay, outcomes, arrival.beta, quota)
 
-    nothing = jnp.zeros(())
-    stay = extend(_Stay(jnp.asarray(True), nothing, nothing, nothing, nothing), arrival.noise)
+    nothing, outcomes = jnp.zeros(()), mean + deviation * arrival.noise
+    stay = extend(_Stay(jnp.asarray(True), nothing, nothing, nothing, nothing), outcomes)
     stay = lax.while_loop(
         lambda stay: stay.alive & (stay.played < MOST_ROUNDS),
-        lambda stay: extend(stay, problem.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)),
+        lambda stay: extend(
+            stay, mean + deviation * problem.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)
+        ),
         stay,
     )
     length = _with_remainder(problem, source, stay.alive, stay.played, mean, deviation, arrival.beta)
-    seen = Seen(
+    seen = _see(user, arrival, action, stay._replace(alive=jnp.asarray(False), played=length), outcomes)
+    learned = Learning(policy.update(learning.state, seen), learning.taken + stay.taken)
+    cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
+    return learned, Served(action, length, cost)
+
+
+def _see(user: jax.Array, arrival: Arrivals, action: jax.Array, stay: _Stay, outcomes: jax.Array) -> Seen:
+    return Seen(
         user=user,
         contexts=arrival.contexts,
         action=action,
         context=arrival.contexts[action],
         beta=arrival.beta,
-        played=length,
-        left=jnp.asarray(True),
+        played=stay.played,
+        left=~stay.alive,
         taken=stay.taken,
         total=stay.total,
         squares=stay.squares,
+        outcomes=outcomes,
     )
-    learned = Learning(policy.update(learning.state, seen), learning.taken + stay.taken)
-    cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
-    return learned, Served(action, length, cost)
+
+
+def _departed(policy: Policy, learning: Learning, user: jax.Array) -> Learning:
+    return learning._replace(state=policy.depart(learning.state, user))
 
 
 def _extend(stay: _Stay, outcomes: jax.Array, beta: jax.Array, quota: jax.Array) -> _Stay:
@@ -165,7 +177,8 @@ def serve_at_random(
     def choose(state: Any, played: jax.Array) -> jax.Array:
         return jnp.floor(actions * source.uniform(Purpose.WARMUP, (), played))
 
-    return _play_rounds(problem, policy, learning, user, arrival, source, choose)[0]
+    learned, _ = _play_rounds(problem, policy, learning, user, arrival, source, choose)
+    return _departed(policy, learned, user)
 
 
 def _play_rounds(
@@ -181,24 +194,15 @@ def _play_rounds(
         action = choose(now.learning.state, now.played).astype(jnp.int32)
         mean, deviation = arrival.mean[action], arrival.deviation[action]
         outcome = mean + deviation * problem.noise.draw(source, 1, now.played)[0]
-        left = outcome < arrival.beta
-        taken = jnp.where(policy.quota(now.learning.taken, user) > 0, 1.0, 0.0)
-        seen = Seen(
-            user=user,
-            contexts=arrival.contexts,
-            action=action,
-            context=arrival.contexts[action],
-            beta=arrival.beta,
-            played=jnp.ones(()),
-            left=left,
-            taken=taken,
-            total=taken * outcome,
-            squares=taken * outcome * outcome,
-        )
-        learned = Learning(policy.update(now.learning.state, seen), now.learning.taken + taken)
+        state, context = now.learning.state, arrival.contexts[action]
+        taken = jnp.where(policy.quota(state, now.learning.taken, user, context) > 0, 1.0, 0.0)
+        stays = outcome >= arrival.beta
+        one = _Stay(stays, jnp.ones(()), taken, taken * outcome, taken * outcome * outcome)
+        seen = _see(user, arrival, action, one, outcome[None])
+        learned = Learning(policy.update(state, seen), now.learning.taken + taken)
         cost = problem.objective.round_cost(arrival.best, arrival.value[action])
         first = jnp.where(now.played == 0, action, now.first)
-        return _Round(~left, learned, now.played + 1.0, first, action, now.cost + cost)
+        return _Round(stays, learned, now.played + 1.0, first, action, now.cost + cost)
 
     nothing, none = jnp.zeros(()), jnp.zeros((), jnp.int32)
     end = lax.while_loop(

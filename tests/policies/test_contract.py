@@ -63,8 +63,9 @@ def step(policy: Policy, state: Any, user: jax.Array, given: Given) -> tuple[Any
         taken=jnp.asarray(3.0),
         total=given.outcomes.sum(),
         squares=(given.outcomes**2).sum(),
+        outcomes=given.outcomes,
     )
-    return policy.update(state, seen), action
+    return policy.depart(policy.update(state, seen), user), action
 
 
 def run(policy: Policy, given: Given) -> tuple[Any, jax.Array]:
@@ -151,6 +152,7 @@ def test_learns_nothing_from_rounds_not_taken(policy: Policy) -> None:
         taken=jnp.zeros(()),
         total=jnp.zeros(()),
         squares=jnp.zeros(()),
+        outcomes=now.outcomes,
     )
     after = policy.update(state, nothing)
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=1e-14), state, after)
@@ -159,7 +161,8 @@ def test_learns_nothing_from_rounds_not_taken(policy: Policy) -> None:
 def test_quota(policy: Policy) -> None:
     taken, user = jnp.asarray(7.0), jnp.asarray(3.0)
     growth = getattr(policy, "growth", np.inf)
-    assert float(policy.quota(taken, user)) == growth * 3 - 7
+    context = jnp.asarray(SETS[0, 0])
+    assert float(policy.quota(policy.init(), taken, user, context)) == growth * 3 - 7
 
 
 # Parameters.

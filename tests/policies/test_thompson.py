@@ -1,5 +1,7 @@
 """The Bayesian policies: what they keep, when they fit, and what they cost."""
 
+import importlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 
 import hrprob
 from hrprob.errors import InvalidInput
-from hrprob.policies import Seen, make
+from hrprob.policies import Seen, ledger, make
 from hrprob.policies.bayes import refit_times
 from hrprob.precision import double_precision
 
@@ -27,6 +29,7 @@ def seen(user, row, action=0, **changes):
         "taken": jnp.asarray(2.0),
         "total": jnp.asarray(float(row)),
         "squares": jnp.asarray(float(row * row) + 1.0),
+        "outcomes": jnp.full(16, float(row)),
     }
     return Seen(**{name: values[name] for name in Seen._fields} | changes)
 
@@ -40,36 +43,79 @@ def test_fits_are_due_whenever_the_users_have_grown_enough():
     assert np.flatnonzero(refit_times(10, 2.0, warmup=3)).tolist() == [0, 1, 2, 3, 4, 8]
 
 
+def serve(policy, state, *all_seen):
+    """Let one user be seen, and leave."""
+    for one in all_seen:
+        state = policy.update(state, one)
+    return policy.depart(state, all_seen[-1].user)
+
+
 def test_stays_are_kept_where_they_belong():
     policy = make("thompson", {"engine": "svi", "warmup": 2})
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=40)
-        state = bound.init()
-        for user, action in ((1, 3), (1, 3), (1, 5), (2, 3)):
-            state = bound.update(state, seen(user, 1, action, taken=jnp.ones(())))
-        state = bound.update(state, seen(3, 7))
-        state = bound.update(state, seen(4, 8))
-    stays, warm = jax.tree.map(np.asarray, (state.stays, state.warm))
+        one = {"taken": jnp.ones(())}
+        state = serve(bound, bound.init(), *(seen(1, 1, action, **one) for action in (3, 3, 5)))
+        state = serve(bound, state, seen(2, 1, 3, **one))
+        state = serve(bound, state, seen(3, 7))
+        state = serve(bound, state, seen(4, 8))
+    stays, warm = jax.tree.map(np.asarray, (state.ledger.rows, state.ledger.warm))
     assert warm.rounds[[3, 5, 23]].tolist() == [2.0, 1.0, 1.0]
     assert warm.rounds.sum() == 4.0
     assert stays.rounds[:3].tolist() == [2.0, 2.0, 0.0]
     assert stays.total[:2].tolist() == [7.0, 8.0]
 
 
+def test_single_outcomes_are_kept_where_a_model_needs_them():
+    policy = make("thompson", {"engine": "laplace", "model": "student-t", "warmup": 1})
+    with double_precision():
+        bound = policy.bind(hrprob.Problem(), users=40)
+        single = {"taken": jnp.ones(()), "outcomes": jnp.asarray([2.5])}
+        none = {"taken": jnp.zeros(()), "outcomes": jnp.asarray([9.0])}
+        state = bound.init()
+        for what in (single, none, single):
+            state = bound.update(state, seen(1, 1, 3, **what))
+        state = state._replace(ledger=ledger.close(state.ledger, jnp.asarray(-1)))
+        state = bound.update(state, seen(2, 7))
+        long = seen(3, 8, taken=jnp.asarray(40.0))
+        state = state._replace(ledger=ledger.close(state.ledger, jnp.asarray(0)))
+        state = bound.update(state, long)
+        state = state._replace(ledger=ledger.close(state.ledger, jnp.asarray(1)))
+    rounds, warm = jax.tree.map(np.asarray, (state.ledger.rows, state.ledger.warm))
+    assert warm.r[3, :3].tolist() == [2.5, 2.5, 0.0]
+    assert warm.weight.sum() == 2.0
+    assert rounds.r[0, :3].tolist() == [7.0, 7.0, 0.0]
+    assert rounds.weight.sum(axis=1)[:3].tolist() == [2.0, 16.0, 0.0]
+
+
+def test_an_eager_policy_has_a_row_for_each_action():
+    policy = make("thompson", {"engine": "svi", "eager": True})
+    with double_precision():
+        bound = policy.bind(hrprob.Problem(), users=40)
+        one = {"taken": jnp.ones(())}
+        actions = (3, 5, 3, 7, 1, 9, 9, 3)
+        state = serve(bound, bound.init(), *(seen(1, 2, action, **one) for action in actions))
+        state = serve(bound, state, seen(2, 4, 0, **one))
+    # Actions 3, 5, 7 and 1 have a row; for 9 there is none left.
+    assert state.ledger.rows.rounds[:6].tolist() == [3.0, 1.0, 1.0, 1.0, 1.0, 0.0]
+    assert state.ledger.rows.total[:6].tolist() == [6.0, 2.0, 2.0, 2.0, 4.0, 0.0]
+    assert state.ledger.actions.tolist() == [-1] * 4
+
+
 def test_an_engine_outside_the_program_is_fitted_between_stretches():
     policy = make("thompson", {"engine": {"kind": "svi", "steps": 30}, "refit": 2.0})
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=20)
-        assert bound.stretch_ends(20) == [1, 2, 4, 8, 16]
+        assert bound.pauses(20) == [1, 2, 4, 8, 16]
         trials = 2
         state = jax.vmap(bound.init, axis_size=trials, out_axes=-1)()
-        step = jax.vmap(lambda state, total: bound.update(state, seen(1, 1, total=total)), (-1, 0), -1)
+        step = jax.vmap(lambda state, total: serve(bound, state, seen(1, 1, total=total)), (-1, 0), -1)
         state = step(state, jnp.asarray([1.0, -1.0]))
         fitted = bound.fit_outside(state, 1, jax.random.split(jax.random.key(0), trials))
         assert jax.tree.map(jnp.shape, fitted) == jax.tree.map(jnp.shape, state)
         means = np.asarray(fitted.belief.mean)
         assert not np.allclose(means[:, 0], means[:, 1])
-    assert make("thompson", {}).bind(hrprob.Problem(), users=20).stretch_ends(20) == []
+    assert make("thompson", {}).bind(hrprob.Problem(), users=20).pauses(20) == []
 
 
 @pytest.mark.parametrize("kind", ["thompson-known-variance", "thompson-homoscedastic"])
@@ -110,11 +156,32 @@ def test_what_cannot_be_is_refused(kind, parameters, field):
     assert complaint.value.field == field
 
 
-@pytest.mark.parametrize("parameters", [{"model": "student-t"}, {"eager": True}])
-def test_what_a_policy_cannot_learn_from_is_refused(parameters):
-    policy = make("thompson", parameters)
-    with pytest.raises(InvalidInput):
-        policy.bind(hrprob.Problem(), users=10)
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["nuts", "svi"])
+def test_engines_from_outside_compile_once(engine):
+    """A run that outgrows many powers of two still has one program for its fits."""
+    module = importlib.import_module(f"hrprob.estimation.posterior.{engine}")
+    small = {"kind": engine} | ({"steps": 200} if engine == "svi" else {"warmup": 50, "draws": 50})
+    before = module._run._cache_size()
+    policies = {"t": hrprob.Thompson(engine=small), "random": hrprob.Random()}
+    result = hrprob.simulate(hrprob.Problem(), policies, users=200, trials=1, seed=0)
+    assert module._run._cache_size() == before + 1
+    last = result.regret.sel(user=200, trial=0)
+    # A random choice costs about 1 a user.
+    assert float(last.sel(policy="t")) < 0.6 * float(last.sel(policy="random"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "parameters",
+    [{"eager": True}, {"model": "student-t"}, {"model": "mixture"}, {"model": "truncated-normal"}],
+    ids=str,
+)
+def test_every_way_of_learning_learns(parameters):
+    policies = {"t": make("thompson", parameters), "random": hrprob.Random()}
+    result = hrprob.simulate(hrprob.Problem(), policies, users=200, trials=4, seed=0)
+    last = result.regret.sel(user=200).mean("trial")
+    assert float(last.sel(policy="t")) < 0.5 * float(last.sel(policy="random"))
 
 
 @pytest.mark.slow

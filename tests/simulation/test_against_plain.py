@@ -13,7 +13,7 @@ import hrprob
 from hrprob.policies import kinds
 from hrprob.precision import double_precision
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.engine import advance, begin
+from hrprob.simulation.engine import advance, begin, warm_up
 from hrprob.source import trial_keys
 
 USERS, TRIALS = 30, 2
@@ -197,7 +197,7 @@ def test_sample_set_and_estimates(plain: Any, growth: float) -> None:
     seed, action, samples = 5, [], []
     with double_precision():
         bound, keys = policy.bind(problem, USERS), trial_keys(seed, np.arange(TRIALS))
-        carry = begin(problem, bound, keys)
+        carry = warm_up(problem, bound, keys, begin(bound, keys))
         for user in range(1, USERS + 1):
             arrived = arrivals(problem, keys, np.array([user], dtype=np.uint32))
             carry, served = advance(problem, bound, keys, carry, arrived)

@@ -15,7 +15,7 @@ from hrprob.estimation import glse
 from hrprob.precision import double_precision
 from hrprob.simulation import results
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.engine import advance, begin
+from hrprob.simulation.engine import advance, begin, warm_up
 from hrprob.simulation.results import kept_users, summary_users
 from hrprob.source import trial_keys
 
@@ -135,7 +135,7 @@ def test_estimates_do_not_drift() -> None:
     with double_precision():
         policy = hrprob.HRUCB(warmup=5).bind(problem, users)
         keys = trial_keys(0, np.arange(2))
-        carry = begin(problem, policy, keys)
+        carry = warm_up(problem, policy, keys, begin(policy, keys))
         for first in range(1, users, 1000):
             arrived = arrivals(problem, keys, np.arange(first, first + 1000, dtype=np.uint32))
             carry, _ = advance(problem, policy, keys, carry, arrived)

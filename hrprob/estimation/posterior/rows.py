@@ -17,7 +17,7 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import batching, mlir
 
-__all__ = ["once", "read_rows", "write_row"]
+__all__ = ["once", "read_rows", "write_rows"]
 
 
 def read_rows(buffer: jax.Array, first: Any, rows: int) -> jax.Array:
@@ -31,15 +31,15 @@ def read_rows(buffer: jax.Array, first: Any, rows: int) -> jax.Array:
     return _read_p.bind(buffer, jnp.asarray(first, jnp.int32), rows=rows, axis=0)
 
 
-def write_row(buffer: jax.Array, row: jax.Array, place: Any) -> jax.Array:
-    """Return the buffer with ``row`` at ``place`` of the leading axis.
+def write_rows(buffer: jax.Array, rows: jax.Array, place: Any) -> jax.Array:
+    """Return the buffer with ``rows`` from ``place`` of the leading axis on.
 
     Examples
     --------
-    >>> write_row(jnp.zeros(3), jnp.asarray(2.0), 1).tolist()
+    >>> write_rows(jnp.zeros(3), jnp.asarray([2.0]), 1).tolist()
     [0.0, 2.0, 0.0]
     """
-    return _write_p.bind(buffer, jnp.asarray(row)[None], jnp.asarray(place, jnp.int32), axis=0)
+    return _write_p.bind(buffer, jnp.asarray(rows), jnp.asarray(place, jnp.int32), axis=0)
 
 
 def once(condition: Any, function: Any, value: Any) -> Any:
@@ -112,4 +112,4 @@ def _shape(function: Any, args: Any, parameters: Any) -> Any:
 
 
 _read_p = _primitive("hrprob_read_rows", _read, _read_batched)
-_write_p = _primitive("hrprob_write_row", _write, _write_batched)
+_write_p = _primitive("hrprob_write_rows", _write, _write_batched)

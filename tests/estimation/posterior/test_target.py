@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hrprob.estimation.posterior.rows import once, read_rows, write_row
+from hrprob.estimation.posterior.rows import once, read_rows, write_rows
 from hrprob.estimation.posterior.target import BLOCK, Target
 from hrprob.models import Setting, Stays, make_model, make_prior, pad, rounds
 from hrprob.precision import double_precision
@@ -76,7 +76,7 @@ def test_rows_under_vmap_are_those_of_a_loop(axis):
     np.testing.assert_array_equal(read, jnp.asarray(buffer[:, 2:5]))
     wanted = buffer.copy()
     wanted[:, 4] = row
-    wrote = jax.vmap(lambda b, r: write_row(b, r, 4), in_axes=(axis, 0))(moved, jnp.asarray(row))
+    wrote = jax.vmap(lambda b, r: write_rows(b, r[None], 4), in_axes=(axis, 0))(moved, jnp.asarray(row))
     np.testing.assert_array_equal(wrote, jnp.asarray(wanted))
 
 
@@ -84,11 +84,11 @@ def test_rows_with_a_place_of_their_own_each():
     buffer = jnp.arange(12.0).reshape(2, 6)
     place = jnp.asarray([1, 3])
     assert jax.vmap(lambda b, p: read_rows(b, p, 2))(buffer, place).tolist() == [[1, 2], [9, 10]]
-    wrote = jax.vmap(lambda b, p: write_row(b, jnp.asarray(-1.0), p))(buffer, place)
+    wrote = jax.vmap(lambda b, p: write_rows(b, jnp.asarray([-1.0]), p))(buffer, place)
     assert wrote[0, 1] == wrote[1, 3] == -1
-    shared = jax.vmap(lambda r: write_row(jnp.zeros(3), r, 1))(jnp.asarray([5.0, 6.0]))
+    shared = jax.vmap(lambda r: write_rows(jnp.zeros(3), r[None], 1))(jnp.asarray([5.0, 6.0]))
     assert shared.tolist() == [[0, 5, 0], [0, 6, 0]]
-    same = jax.vmap(lambda b: write_row(b, jnp.asarray(7.0), 0), in_axes=1)(buffer)
+    same = jax.vmap(lambda b: write_rows(b, jnp.asarray([7.0]), 0), in_axes=1)(buffer)
     assert same.shape == (6, 2)
     assert same[:, 0].tolist() == [7.0] * 6
 
@@ -102,7 +102,7 @@ def test_once_is_a_conditional():
 
 def test_nothing_moves_in_a_scan():
     def step(buffers, place):
-        return jax.vmap(lambda b: write_row(b, jnp.ones(2), place), in_axes=-1, out_axes=-1)(buffers), None
+        return jax.vmap(lambda b: write_rows(b, jnp.ones((1, 2)), place), in_axes=-1, out_axes=-1)(buffers), None
 
     program = jax.jit(lambda b: jax.lax.scan(step, b, jnp.arange(8))[0])
     text = program.lower(jnp.zeros((8, 2, 3))).as_text()

@@ -1,0 +1,110 @@
+"""What a Bayesian policy writes down: rows of data for a model, user by user.
+
+Every user has the same number of rows in one long table, so that a row's place depends on
+the user's number alone and all trials of a batch write to the same place. A lazy policy
+serves one action a user and needs one row. An eager one needs a row for each action that
+the user is served; rounds of an action for which there is no row left are not recorded.
+Which these are depends on what was chosen before, never on the outcome itself, and so
+biases nothing. The same holds for single outcomes beyond the sixteenth of a row, where a
+model needs them one by one.
+
+Warm-up users are served many actions: theirs is a small table of its own, one row for
+each warm-up user and action.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.estimation.posterior.rows import write_rows
+from hrprob.policies.base import Seen
+
+__all__ = ["Ledger", "close", "empty", "note", "row_of"]
+
+# Outcomes that a row has room for, where a model needs them one by one.
+OUTCOMES = 16
+
+
+class Ledger(NamedTuple):
+    """Data of one kind, Stays or Rounds, in three tables."""
+
+    rows: Any  # (users · slots,) the users who have left
+    warm: Any  # (warm-up users · actions,)
+    open: Any  # (slots,) the user who is there
+    actions: jax.Array  # (slots,) int32, the action of each open row, −1 where it is free
+
+
+def empty(kind: type, *, rows: int, warm: int, slots: int, dimension: int) -> Ledger:
+    """Return a ledger with nothing in it, for data of this ``kind``."""
+    table = functools.partial(_blank, kind, d=dimension)
+    return Ledger(table(rows), table(warm), table(slots), _free(slots))
+
+
+def note(ledger: Ledger, seen: Seen, warm_row: jax.Array) -> Ledger:
+    """Return the ledger after what was seen; it goes to ``warm_row``, or, if that is negative, to an open row."""
+    same = ledger.actions == seen.action
+    free = jnp.argmax(ledger.actions < 0)
+    slot = jnp.where(jnp.any(same), jnp.argmax(same), free)
+    room = jnp.any(same) | (ledger.actions[free] < 0)
+    slot = jnp.where(room & (warm_row < 0), slot, -1)
+    here = jnp.arange(ledger.actions.shape[0]) == slot
+    return ledger._replace(
+        warm=_add(ledger.warm, warm_row, seen),
+        open=_add(ledger.open, slot, seen),
+        actions=jnp.where(here, jnp.asarray(seen.action, jnp.int32), ledger.actions),
+    )
+
+
+def close(ledger: Ledger, user: jax.Array) -> Ledger:
+    """Return the ledger with the open rows written to the place of ``user``, counted from 0.
+
+    A warm-up user has a negative number and no open rows: nothing is written to the first
+    user's place, who then takes it over.
+    """
+    slots = ledger.actions.shape[0]
+    place = jnp.maximum(user, 0) * slots
+    rows = jax.tree.map(lambda column, new: write_rows(column, new, place), ledger.rows, ledger.open)
+    return ledger._replace(rows=rows, open=jax.tree.map(jnp.zeros_like, ledger.open), actions=_free(slots))
+
+
+def row_of(kind: type, seen: Seen) -> Any:
+    """Return what was seen as one row of data, without an axis of rows."""
+    row = _add(_blank(kind, 1, seen.context.shape[0]), jnp.zeros((), jnp.int32), seen)
+    return jax.tree.map(lambda column: column[0], row)
+
+
+def _free(slots: int) -> jax.Array:
+    return jnp.full(slots, -1, jnp.int32)
+
+
+def _blank(kind: type, rows: int, d: int) -> Any:
+    from hrprob.models import Rounds, Stays
+
+    x, column = jnp.zeros((rows, d)), jnp.zeros(rows)
+    if kind is Stays:
+        return Stays(x, column, column, column)
+    singles = jnp.zeros((rows, OUTCOMES))
+    return Rounds(x, singles, singles)
+
+
+def _add(data: Any, row: jax.Array, seen: Seen) -> Any:
+    """Return a small table with what was seen added to ``row``; a negative one is no row."""
+    from hrprob.models import Stays
+
+    # Comparing beats scattering: tables are small, and all trials are done at once.
+    here = (jnp.arange(data.x.shape[0]) == row)[:, None]
+    x = jnp.where(here, seen.context, data.x)
+    if isinstance(data, Stays):
+        counts = jnp.where(here[:, 0], 1.0, 0.0)
+        sums = (seen.taken, seen.total, seen.squares)
+        return Stays(x, *(old + counts * new for old, new in zip(data[1:], sums, strict=True)))
+    # Where each of the row's places stands among the new outcomes.
+    number = jnp.arange(OUTCOMES) - jnp.sum(data.weight, axis=-1, keepdims=True).astype(jnp.int32)
+    most = seen.outcomes.shape[0]
+    new = here & (number >= 0) & (number < jnp.minimum(seen.taken, most))
+    outcome = seen.outcomes[jnp.clip(number, 0, most - 1)]
+    return type(data)(x, jnp.where(new, outcome, data.r), jnp.where(new, 1.0, data.weight))
