@@ -14,8 +14,8 @@ __all__ = ["last_points", "verdicts_in_words", "write_page"]
 _CAPTIONS = {
     "figure1": "Figure 1. (a) The spread of outcomes grows with the context. (b) The action of higher mean has "
     "the higher risk of falling below β.",
-    "figure2-released": "Figure 2 in the released settings, with the published points on top. Greedy, which the "
-    "paper leaves out, stands beside. The CMDP of panel (b) is the published run's: two actions and cells that "
+    "figure2-released": "Figure 2 in the released settings, with the published points on top. Greedy and Thompson "
+    "sampling, which the paper leaves out, stand beside. The CMDP of panel (b) is the published run's: two actions and cells that "
     "say nothing about the context, so a coin toss.",
     "figure2-text": "The same panels as the text has them: contexts uniform in the ball, ξ as printed with "
     "C₁ = … = C₄ = 1, σ_max-UCB divided by σ_max, LinUCB with a ridge, CMDP on all twenty actions with a "

@@ -24,20 +24,22 @@ class Part(NamedTuple):
     panels: dict[str, tuple[str, ...]]
 
 
+# What the paper leaves out.
 _BESIDE = ("greedy",)
+_BOTH_BESIDE = ("greedy", "thompson")
 
 PARTS = {
     "released": Part(
         "released.toml",
         "released",
         {
-            "a": ("hr-ucb-k2", "hr-ucb-k3", "hr-ucb-k5", *_BESIDE),
+            "a": ("hr-ucb-k2", "hr-ucb-k3", "hr-ucb-k5", *_BOTH_BESIDE),
             "b": ("linucb", "hr-ucb-k5", *_BESIDE),
             "c": ("sigma-max-ucb", "hr-ucb-k5", *_BESIDE),
         },
     ),
     "released-b-cmdp": Part("released-b-cmdp.toml", "released", {"b": ("cmdp", "coin-toss")}),
-    "released-d": Part("released-d.toml", "released", {"d": ("hr-ucb-k5", "cmdp", *_BESIDE)}),
+    "released-d": Part("released-d.toml", "released", {"d": ("hr-ucb-k5", "cmdp", *_BOTH_BESIDE)}),
     "text": Part(
         "text.toml",
         "text",
@@ -66,7 +68,7 @@ def parts_of(panels: Iterable[str]) -> dict[str, list[str]]:
     Examples
     --------
     >>> parts_of(["d"])["released-d"]
-    ['hr-ucb-k5', 'cmdp', 'greedy']
+    ['hr-ucb-k5', 'cmdp', 'greedy', 'thompson']
     """
     wanted = list(panels)
     needed: dict[str, list[str]] = {}

@@ -238,10 +238,11 @@ def _best(run: xarray.Dataset, rivals: list[str]) -> tuple[bool, str]:
     found = [(rival, paired_difference(run, rival, "hr-ucb-k5")) for rival in rivals]
     holds = all(difference.above(0) for _, difference in found)
     parts = [f"{rival} less HR-UCB: {difference}" for rival, difference in found]
-    if "greedy" in run.policy.values:
-        parts.append(
-            f"greedy, which the paper leaves out, less HR-UCB: {paired_difference(run, 'greedy', 'hr-ucb-k5')}"
-        )
+    parts += [
+        f"{other}, which the paper leaves out, less HR-UCB: {paired_difference(run, other, 'hr-ucb-k5')}"
+        for other in ("greedy", "thompson")
+        if other in run.policy.values
+    ]
     if "hr-ucb-k5-released-width" in run.policy.values:
         parts += [
             f"with the released ξ, {rival} less HR-UCB: "

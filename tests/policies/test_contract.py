@@ -15,6 +15,7 @@ import pytest
 import hrprob
 from hrprob.errors import InvalidInput
 from hrprob.policies import Policy, Seen, describe, kinds, make
+from hrprob.policies.bayes import BayesLearner
 from hrprob.policies.learners import GLSEState, RidgeState
 from hrprob.precision import double_precision
 from hrprob.simulation.engine import advance
@@ -24,10 +25,10 @@ SETS = np.random.default_rng(0).uniform(-0.5, 0.5, size=(5, ACTIONS, DIMENSION))
 PROBLEM = hrprob.Problem(
     theta=[0.6, -0.3, 0.2], phi=[0.5, 0.2, -0.8], contexts=hrprob.Finite(SETS), link=hrprob.Affine(0.8, 2.0)
 )
-# Those that fit a posterior for every user take long to compile and far longer to interpret; they have
-# tests of their own.
-SLOW = ("bayes-greedy", "bayes-ucb", "thompson")
-KINDS = {kind: cls for kind, cls in kinds().items() if kind not in SLOW}
+KINDS = kinds()
+# Posteriors take long to interpret: a search without the points that refine it is the same code otherwise.
+QUICKER = {"engine": {"kind": "laplace", "points": 0}}
+QUICK = {kind: QUICKER for kind, cls in KINDS.items() if issubclass(cls, BayesLearner)}
 
 
 class Given(NamedTuple):
@@ -85,14 +86,16 @@ def loop(policy: Policy, given: Given) -> tuple[Any, list[int]]:
     return state, actions
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(
+    params=[pytest.param(kind, marks=[pytest.mark.slow] if kind in QUICK else []) for kind in KINDS]
+)
 def policy(request: pytest.FixtureRequest) -> Any:
     with double_precision():
-        yield KINDS[request.param]().bind(PROBLEM, USERS)
+        yield KINDS[request.param](**QUICK.get(request.param, {})).bind(PROBLEM, USERS)
 
 
 def test_compiled_is_as_interpreted(policy: Policy) -> None:
-    users = given(1, users=4)
+    users = given(1, users=2 if policy.kind in QUICK else 4)
     compiled_state, compiled_actions = jax.jit(run)(policy, users)
     state, actions = loop(policy, users)
     assert compiled_actions.tolist() == [int(action) for action in actions]

@@ -57,7 +57,7 @@ class Normal(NamedTuple):
 
     mode: jax.Array  # (2d,)
     mean: jax.Array  # (2d,)
-    factor: jax.Array  # (2d, 2d)
+    factor: jax.Array  # (2d, 2d) lower triangular
 
 
 class _Search(NamedTuple):
@@ -116,8 +116,8 @@ class Laplace:
 
     def log_density(self, target: Target, belief: Normal, z: jax.Array) -> jax.Array:
         """Return the log density of the approximation at z (2d,)."""
-        white = jax.scipy.linalg.solve_triangular(_lower(belief.factor), z - belief.mean, lower=True)
-        size = jnp.sum(jnp.log(jnp.abs(jnp.diagonal(_lower(belief.factor)))))
+        white = jax.scipy.linalg.solve_triangular(belief.factor, z - belief.mean, lower=True)
+        size = jnp.sum(jnp.log(jnp.diagonal(belief.factor)))
         return -0.5 * contract(white, white) - size - 0.5 * z.shape[-1] * jnp.log(2.0 * jnp.pi)
 
 
@@ -126,13 +126,14 @@ def fit(target: Target, tables: Any, start: jax.Array) -> Normal:
     end = _climb(target, tables, start)
     mode = end.z + end.to_go
     values, vectors = _curvature(end.curve)
-    factor = vectors * (1.0 / jnp.sqrt(values))
-    covariance = factor @ factor.T
+    covariance = (vectors / values) @ vectors.T
     shift = 0.5 * covariance @ target.skewness(end.raw, end.z, covariance, tables)
     # In standard deviations along the principal axes.
     size = jnp.linalg.norm((vectors.T @ shift) * jnp.sqrt(values))
     shift = shift * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-12))
-    return Normal(mode, mode + shift, factor)
+    # Axes that are equally long have no directions of their own: a draw may depend on the triangular
+    # factor, never on the eigenvectors.
+    return Normal(mode, mode + shift, jnp.linalg.cholesky(covariance))
 
 
 def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
@@ -185,8 +186,3 @@ def _curvature(curve: Curve) -> tuple[jax.Array, jax.Array]:
     """Return −∇² by its eigenvalues and vectors; a saddle is taken for the peak it bends into."""
     values, vectors = jnp.linalg.eigh(-0.5 * (curve.hessian + curve.hessian.T))
     return jnp.maximum(jnp.abs(values), _LEAST_CURVATURE), vectors
-
-
-def _lower(factor: jax.Array) -> jax.Array:
-    """Return the triangular factor of the same covariance."""
-    return jnp.linalg.cholesky(factor @ factor.T)
