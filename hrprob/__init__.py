@@ -17,6 +17,8 @@ _HOME = {
     "hrprob.errors": ["InvalidInput"],
     "hrprob.estimation.confidence": ["ConfidenceSets", "lipschitz_constants"],
     "hrprob.estimation.glse": ["GLSE"],
+    "hrprob.fitting.fit": ["fit"],
+    "hrprob.fitting.posterior": ["Posterior"],
     "hrprob.lifetime": ["h"],
     "hrprob.policies": [
         "CMDP",
@@ -40,15 +42,31 @@ _HOME = {
         "Affine",
         "Ball",
         "Bounds",
+        "ContextFunction",
+        "ContextSequence",
+        "Drifting",
+        "EmpiricalLevels",
         "Finite",
         "Fixed",
+        "Hidden",
         "Infinite",
         "Known",
+        "LevelFunction",
+        "LevelSequence",
         "Lifetime",
+        "MeanVariance",
+        "Mixture",
         "Normal",
+        "NormalLevels",
         "Problem",
+        "Redrawn",
+        "Reward",
         "Sphere",
+        "StudentT",
+        "Threshold",
+        "TruncatedNormal",
         "Uniform",
+        "Withholding",
     ],
     "hrprob.simulation.engine": ["simulate"],
 }
@@ -62,6 +80,8 @@ if TYPE_CHECKING:
     from hrprob.estimation.confidence import ConfidenceSets as ConfidenceSets
     from hrprob.estimation.confidence import lipschitz_constants as lipschitz_constants
     from hrprob.estimation.glse import GLSE as GLSE
+    from hrprob.fitting.fit import fit as fit
+    from hrprob.fitting.posterior import Posterior as Posterior
     from hrprob.lifetime import h as h
     from hrprob.policies import CMDP as CMDP
     from hrprob.policies import HRUCB as HRUCB
@@ -82,15 +102,31 @@ if TYPE_CHECKING:
     from hrprob.problem import Affine as Affine
     from hrprob.problem import Ball as Ball
     from hrprob.problem import Bounds as Bounds
+    from hrprob.problem import ContextFunction as ContextFunction
+    from hrprob.problem import ContextSequence as ContextSequence
+    from hrprob.problem import Drifting as Drifting
+    from hrprob.problem import EmpiricalLevels as EmpiricalLevels
     from hrprob.problem import Finite as Finite
     from hrprob.problem import Fixed as Fixed
+    from hrprob.problem import Hidden as Hidden
     from hrprob.problem import Infinite as Infinite
     from hrprob.problem import Known as Known
+    from hrprob.problem import LevelFunction as LevelFunction
+    from hrprob.problem import LevelSequence as LevelSequence
     from hrprob.problem import Lifetime as Lifetime
+    from hrprob.problem import MeanVariance as MeanVariance
+    from hrprob.problem import Mixture as Mixture
     from hrprob.problem import Normal as Normal
+    from hrprob.problem import NormalLevels as NormalLevels
     from hrprob.problem import Problem as Problem
+    from hrprob.problem import Redrawn as Redrawn
+    from hrprob.problem import Reward as Reward
     from hrprob.problem import Sphere as Sphere
+    from hrprob.problem import StudentT as StudentT
+    from hrprob.problem import Threshold as Threshold
+    from hrprob.problem import TruncatedNormal as TruncatedNormal
     from hrprob.problem import Uniform as Uniform
+    from hrprob.problem import Withholding as Withholding
     from hrprob.simulation.engine import simulate as simulate
 
 

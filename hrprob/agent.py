@@ -18,7 +18,7 @@ from hrprob.errors import InvalidInput, check_count, check_number
 from hrprob.policies.base import Policy, Seen
 from hrprob.precision import double_precision
 from hrprob.problem import Affine, Bounds, Problem, Sphere
-from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS
+from hrprob.problem.arrivals import BLOCK_OF_ROUNDS
 
 __all__ = ["Agent"]
 

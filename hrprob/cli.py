@@ -1,4 +1,4 @@
-"""The command line: ``hrprob run``, ``hrprob reproduce``, ``hrprob policies``.
+"""The command line: ``hrprob run``, ``hrprob reproduce``, ``hrprob fit``, ``hrprob policies``.
 
 Each subcommand is a :class:`Command`: one function that adds its arguments and one that
 runs it. Nothing heavy is imported before a subcommand needs it, so ``hrprob --help``
@@ -113,7 +113,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE",
         action="append",
         default=[],
-        help="import this module first, for the policies it registers; may be given more than once",
+        help="import this module first, for what it registers; may be given more than once",
     )
 
 
@@ -307,6 +307,42 @@ def _reproduce(arguments: argparse.Namespace) -> None:
     say(f"\nreport in {Path(arguments.out, 'report.html')}")
 
 
+def _add_fit_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", help="rounds, a CSV file with columns x1, ..., xd, r, perhaps user and beta"
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder for the posterior, its summary and figures")
+    for name, default, meaning in (
+        ("engine", "nuts", "nuts, laplace, svi or smc"),
+        ("model", "gaussian", "outcome model: gaussian, student-t, truncated-normal, mixture, or your own"),
+        ("prior", "uniform", "prior: uniform or gaussian"),
+    ):
+        more = f'{meaning}; or a table, {{kind = "...", ...}} (%(default)s)'
+        parser.add_argument(f"--{name}", metavar="NAME", default=default, help=more)
+    for name, number, meaning in (
+        ("link-slope", 1.0, "M_f: the variance is M_f·φᵀx + offset"),
+        ("link-offset", 2.0, "offset: the variance where φᵀx = 0"),
+        ("bound-theta", 1.0, "bound of ‖θ‖"),
+        ("bound-phi", 2.0, "bound of ‖φ‖"),
+        ("prob", 0.9, "probability of the intervals"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=float, metavar="NUMBER", default=number, help=f"{meaning} (%(default)s)"
+        )
+    parser.add_argument("--seed", type=int, metavar="N", default=0, help="seed of everything random (0)")
+    parser.add_argument("--draws", type=int, metavar="N", help="draws, all chains together (4000)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing")
+    _add_import(parser)
+
+
+def _fit(arguments: argparse.Namespace) -> None:
+    _prepare_jax()
+    _import(arguments.modules)
+    from hrprob.fitting.command import run
+
+    run(arguments, (lambda line: None) if arguments.quiet else _print, sys.argv)
+
+
 def _print(text: str) -> None:
     """Print to stdout, with what a terminal of another encoding cannot show replaced."""
     encoding = sys.stdout.encoding or "utf-8"
@@ -363,6 +399,7 @@ COMMANDS = {
         _add_reproduce_arguments,
         _reproduce,
     ),
+    "fit": Command("fit a posterior to rounds of your own", _add_fit_arguments, _fit),
     "policies": Command(
         "describe the policies that a configuration can name", _add_policies_arguments, _policies
     ),

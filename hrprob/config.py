@@ -32,24 +32,37 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hrprob.errors import InvalidInput, check_choice, check_count, check_number
+from hrprob import noise
+from hrprob.errors import InvalidInput, check_choice, check_number
 from hrprob.policies import registry
 from hrprob.policies.base import Policy
 from hrprob.problem import (
     Affine,
     Ball,
     Bounds,
+    ContextFunction,
+    ContextSequence,
+    Drifting,
+    EmpiricalLevels,
     Finite,
     Fixed,
+    Hidden,
     Infinite,
+    LevelFunction,
+    LevelSequence,
     Lifetime,
-    Normal,
+    MeanVariance,
+    NormalLevels,
     Problem,
+    Redrawn,
+    Reward,
     Sphere,
+    Threshold,
     Uniform,
-    read_context_sets,
+    Withholding,
 )
 from hrprob.record import describe
+from hrprob.source import LARGEST_SEED, check_run
 
 __all__ = ["Experiment", "from_data", "read", "resolved"]
 
@@ -57,18 +70,38 @@ T = TypeVar("T")
 
 KINDS: dict[str, dict[str, type[Any]]] = {
     "link": {"affine": Affine},
-    "noise": {"normal": Normal},
-    "objective": {"lifetime": Lifetime},
-    "contexts": {"sphere": Sphere, "ball": Ball, "finite": Finite},
-    "satisfaction": {"uniform": Uniform, "fixed": Fixed, "infinite": Infinite},
+    "noise": noise.KINDS,
+    "objective": {
+        "lifetime": Lifetime,
+        "reward": Reward,
+        "mean-variance": MeanVariance,
+        "threshold": Threshold,
+    },
+    "contexts": {
+        "sphere": Sphere,
+        "ball": Ball,
+        "finite": Finite,
+        "sequence": ContextSequence,
+        "function": ContextFunction,
+        "drifting": Drifting,
+        "withholding": Withholding,
+    },
+    "satisfaction": {
+        "uniform": Uniform,
+        "normal": NormalLevels,
+        "empirical": EmpiricalLevels,
+        "fixed": Fixed,
+        "infinite": Infinite,
+        "sequence": LevelSequence,
+        "function": LevelFunction,
+        "hidden": Hidden,
+        "redrawn": Redrawn,
+    },
 }
 """The kinds of each part of a problem; a new kind is one entry here."""
 
-# Users are numbered in 32 bits, of which the upper half is the warm-up's.
-_MOST_USERS = 2**31 - 1
-_MOST_TRIALS = 2**32 - 2
-# TOML's own range of whole numbers; a seed beyond it has no key.
-_LARGEST = 2**63 - 1
+# Fields that hold numbers, or the path of a file with them.
+_TABLES = {Finite: "sets", ContextSequence: "users", EmpiricalLevels: "levels", LevelSequence: "levels"}
 
 
 class _Nothing:
@@ -109,9 +142,7 @@ class Experiment:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_at_most("users", self.users, 1, _MOST_USERS, "at least one user must arrive")
-        _check_at_most("trials", self.trials, 1, _MOST_TRIALS, "at least one trial must be played")
-        _check_at_most("seed", self.seed, 0, _LARGEST, "any whole number of at most 63 bits will do")
+        check_run(self.users, self.trials, self.seed)
 
     def replace(self, **changes: Any) -> Experiment:
         """Return the same experiment with some fields changed, checked anew."""
@@ -220,7 +251,7 @@ def _problem(table: Mapping[str, Any], folder: Path) -> Problem:
         _check_numbers(f"problem.{name}", fields[name])
     for part in KINDS:
         if part in fields:
-            fields[part] = _part(part, fields[part], folder)
+            fields[part] = _part(f"problem.{part}", part, fields[part], folder)
     if "bounds" in fields:
         bounds = _table("problem.bounds", {"bounds": fields["bounds"]}, "write { theta = 1.0, phi = 2.0 }")
         _check_keys("problem.bounds", bounds, _names_of(Bounds))
@@ -228,31 +259,35 @@ def _problem(table: Mapping[str, Any], folder: Path) -> Problem:
     return _within("problem", lambda: Problem(**fields))
 
 
-def _part(part: str, written: Any, folder: Path) -> Any:
+def _part(field: str, part: str, written: Any, folder: Path) -> Any:
     """Return the link, the noise, ... that was written: a table with a kind, or a kind alone."""
-    field = f"problem.{part}"
     kinds = KINDS[part]
-    example = f'write {part} = {{ kind = "{next(iter(kinds))}", ... }}'
-    table = {"kind": written} if isinstance(written, str) else _table(field, {part: written}, example)
+    name = field.rpartition(".")[2]
+    example = f'write {name} = {{ kind = "{next(iter(kinds))}", ... }}'
+    table = {"kind": written} if isinstance(written, str) else _table(field, {name: written}, example)
     kind = _kind(field, table, kinds, example)
     _check_keys(field, table, ("kind", *_names_of(kinds[kind])))
     fields = {name: value for name, value in _given(table).items() if name != "kind"}
     for required in _required_of(kinds[kind]):
         if required not in fields:
             raise InvalidInput(f"{field}.{required}", "must be given", _NOTHING, f"{kind!r} needs it")
-    if kind == "finite":
-        fields["sets"] = _sets(fields["sets"], folder)
+    numbers = _TABLES.get(kinds[kind])
+    if numbers is not None and numbers in fields:
+        fields[numbers] = _numbers(f"{field}.{numbers}", fields[numbers], folder)
+    if kinds[kind] in (Hidden, Redrawn) and "of" in fields:
+        fields["of"] = _part(f"{field}.of", part, fields["of"], folder)
     return _within(field, lambda: kinds[kind](**fields))
 
 
-def _sets(sets: Any, folder: Path) -> Any:
-    field = "problem.contexts.sets"
-    if isinstance(sets, str):
-        if not sets.isprintable():
-            raise InvalidInput(field, "must be the path of a file", sets, "it has a character no path needs")
-        return _within("problem.contexts", lambda: read_context_sets(folder / sets))
-    _check_numbers(field, sets)
-    return sets
+def _numbers(field: str, written: Any, folder: Path) -> Any:
+    """Return numbers as they were written, or the path of the file that has them."""
+    if isinstance(written, str):
+        if not written.isprintable():
+            remedy = "it has a character no path needs"
+            raise InvalidInput(field, "must be the path of a file", written, remedy)
+        return folder / written
+    _check_numbers(field, written)
+    return written
 
 
 def _policies(tables: Any) -> dict[str, Policy]:
@@ -361,7 +396,7 @@ def _check_scalars(field: str, value: Any) -> None:
     elif isinstance(value, list):
         for place, entry in enumerate(value, start=1):
             _check_scalars(f"{field}[{place}]", entry)
-    elif isinstance(value, int) and abs(value) > _LARGEST:
+    elif isinstance(value, int) and abs(value) > LARGEST_SEED:
         raise InvalidInput(field, "must be a number of at most 63 bits", value, "TOML has no larger ones")
     elif isinstance(value, float):
         check_number(field, value, remedy="no field takes NaN or infinity")
@@ -374,12 +409,6 @@ def _check_numbers(field: str, value: Any) -> None:
             _check_numbers(f"{field}[{place}]", entry)
     elif isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(field, "must be a number", value, "write numbers without quotes")
-
-
-def _check_at_most(field: str, value: Any, low: int, high: int, remedy: str) -> None:
-    check_count(field, value, low=low, remedy=remedy)
-    if value > high:
-        raise InvalidInput(field, f"must be at most {high}", value, "larger ones cannot be told apart")
 
 
 def _reason(error: Exception) -> str:

@@ -4,17 +4,19 @@ A user with satisfaction level β stays until an outcome r = u + √w·e falls b
 Under one fixed action the lifetime is geometric, the reneging round included, with
 mean one over the chance of reneging.
 
-=================  =======================  ============================================
-symbol             name                     where
-=================  =======================  ============================================
-u = θᵀx            ``u``                    mean outcome
-w = f(φᵀx)         ``w``                    **variance** of the outcome
-Φ((β − u)/√w)      ``reneging_chance``      Section 3, the risk of reneging
-h_β(u, w)          ``h``                    Section 4.2, inverse of the reneging chance
-max_a h            ``oracle``               Section 4.2, the oracle policy
-Regret_T           ``pseudo_regret``        Section 3, its term for one user
-(p − p*)/p*        ``round_cost``           the same regret, laid on single rounds
-=================  =======================  ============================================
+=================  ========================  ===========================================
+symbol             name                      where
+=================  ========================  ===========================================
+u = θᵀx            ``u``                     mean outcome
+w = f(φᵀx)         ``w``                     **variance** of the outcome
+Φ((β − u)/√w)      ``reneging_chance``       Section 3, the risk of reneging
+h_β(u, w)          ``h``                     Section 4.2, inverse of the reneging chance
+max_a h            ``oracle``                Section 4.2, the oracle policy
+E_β[h_β(u, w)]     ``mean_h``                Remark 6, β known in distribution
+E_β[Φ(·)]          ``mean_reneging_chance``  the same, with a new β every round
+Regret_T           ``pseudo_regret``         Section 3, its term for one user
+(p − p*)/p*        ``round_cost``            the same regret, laid on single rounds
+=================  ========================  ===========================================
 
 The paper also writes h_β(u, v) with v = φᵀx; here the second argument is always the
 variance. Two limits are meant literally: β = +∞ gives h = 1 (every user leaves after
@@ -29,11 +31,13 @@ References
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.typing import ArrayLike
 
 from hrprob.errors import InvalidInput
@@ -43,9 +47,12 @@ from hrprob.precision import float64, is_traced
 __all__ = [
     "Best",
     "Gradient",
+    "Nodes",
     "h",
     "h_gradient",
     "log_reneging_chance",
+    "mean_h",
+    "mean_reneging_chance",
     "oracle",
     "pseudo_regret",
     "reneging_chance",
@@ -65,6 +72,19 @@ class Best(NamedTuple):
 
     action: jax.Array  # (...), int
     lifetime: jax.Array  # (...)
+
+
+class Nodes(NamedTuple):
+    """A distribution of β as a weighted sum over levels; the weights add up to 1.
+
+    Far down, where a weight underflows while h overflows, levels go with the logarithms of
+    their weights.
+    """
+
+    levels: jax.Array  # (k,)
+    weights: jax.Array  # (k,)
+    far_levels: jax.Array  # (f,), maybe none
+    far_log_weights: jax.Array  # (f,)
 
 
 @float64
@@ -117,6 +137,64 @@ def log_reneging_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Nois
     '-20006.2173'
     """
     return noise.log_cdf(_standardise(u, w, beta))
+
+
+@float64
+def mean_h(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> jax.Array:
+    r"""Return :math:`\mathbb{E}_\beta[h_\beta(u, w)]`: the expected lifetime of a user whose level is hidden.
+
+    The level is drawn once and kept, so lifetimes are averaged and not chances.
+
+    Examples
+    --------
+    >>> nodes = Nodes(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), np.zeros(0), np.zeros(0))
+    >>> f"{mean_h(0.0, 1.0, nodes):.4f}, {(h(0.0, 1.0, -1.0) + h(0.0, 1.0, 1.0)) / 2:.4f}"
+    '3.7458, 3.7458'
+    """
+
+    def near(level: jax.Array, weight: jax.Array) -> jax.Array:
+        return weight * h(u, w, level, noise)
+
+    def far(level: jax.Array, log_weight: jax.Array) -> jax.Array:
+        return jnp.exp(log_weight - log_reneging_chance(u, w, level, noise))
+
+    return _sum_over(near, u, w, nodes.levels, nodes.weights) + _sum_over(
+        far, u, w, nodes.far_levels, nodes.far_log_weights
+    )
+
+
+@float64
+def mean_reneging_chance(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> jax.Array:
+    """Return the chance that a round is the last where β is drawn anew in every round.
+
+    Examples
+    --------
+    >>> nodes = Nodes(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), np.zeros(0), np.zeros(0))
+    >>> float(mean_reneging_chance(0.0, 1.0, nodes))
+    0.5
+    """
+
+    def near(level: jax.Array, weight: jax.Array) -> jax.Array:
+        return weight * reneging_chance(u, w, level, noise)
+
+    return _sum_over(near, u, w, nodes.levels, nodes.weights) + _sum_over(
+        near, u, w, nodes.far_levels, jnp.exp(nodes.far_log_weights)
+    )
+
+
+def _sum_over(
+    term: Callable[[jax.Array, jax.Array], jax.Array],
+    u: ArrayLike,
+    w: ArrayLike,
+    levels: jax.Array,
+    weights: jax.Array,
+) -> jax.Array:
+    # One level after another: all at once would take as many copies of u as there are levels.
+    def add(total: jax.Array, node: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        return total + term(*node), None
+
+    nothing = jnp.zeros(jnp.broadcast_shapes(jnp.shape(u), jnp.shape(w)))
+    return lax.scan(add, nothing, (jnp.asarray(levels), jnp.asarray(weights)))[0]
 
 
 @float64

@@ -37,24 +37,26 @@ from hrprob.config import Experiment, resolved
 from hrprob.errors import InvalidInput
 from hrprob.simulation.results import summary_users
 
-__all__ = ["environment", "manifest", "staged", "summary", "write"]
+__all__ = ["environment", "manifest", "staged", "summary", "write", "write_json"]
 
 MANIFEST = "manifest.json"
 _PACKAGES = ("jax", "jaxlib", "numpy", "numpyro", "xarray")
 
 
 @contextlib.contextmanager
-def staged(out: str | Path) -> Iterator[Path]:
+def staged(out: str | Path, job: str = "run") -> Iterator[Path]:
     """Give a new folder to write into, which becomes ``out`` when all went well.
 
     It is made at once, so a place that cannot be written to is found out before any work is
     done. If the work fails, nothing is left and what was at ``out`` stays. An earlier result
-    of hrprob at ``out`` is replaced; files in it that hrprob did not write are kept.
+    of the same job at ``out`` is replaced; files in it that hrprob did not write are kept.
 
     Parameters
     ----------
     out : str or Path
         Where the result is to be.
+    job : str
+        What is done, as its manifest has it.
 
     Raises
     ------
@@ -74,7 +76,7 @@ def staged(out: str | Path) -> Iterator[Path]:
     missing: list[Path] = []
     try:
         place = Path(out).resolve()
-        _check_free(out, place)
+        _check_free(out, place, job)
         missing = [folder for folder in place.parents if not folder.exists()]
         folder = place.parent / f".{place.name}.{secrets.token_hex(4)}"
         folder.mkdir(parents=True)
@@ -87,7 +89,7 @@ def staged(out: str | Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
         _remove_empty(missing)
         raise
-    _put_in_place(folder, place)
+    _put_in_place(folder, place, job)
 
 
 def write(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, Any]) -> None:
@@ -107,11 +109,11 @@ def write(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, Any]) -> No
     packed = {"zlib": True, "complevel": 1, "shuffle": True}
     encoding = dict.fromkeys(("regret", "lifetime", "action"), packed)
     dataset.to_netcdf(folder / "results.nc", engine="h5netcdf", encoding=encoding)
-    _write_json(folder / "summary.json", summary(dataset))
+    write_json(folder / "summary.json", summary(dataset))
     plots.save(plots.plot_regret(dataset), folder, "regret")
     plots.save(plots.plot_lifetime(dataset), folder, "lifetime")
     files = sorted([path.name for path in folder.iterdir()] + [MANIFEST])
-    _write_json(folder / MANIFEST, {**facts, "files": files})
+    write_json(folder / MANIFEST, {**facts, "files": files})
 
 
 def summary(dataset: xarray.Dataset) -> dict[str, Any]:
@@ -241,37 +243,38 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def _write_json(path: Path, data: Any) -> None:
+def write_json(path: Path, data: Any) -> None:
+    """Write plain data as JSON."""
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str)
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _check_free(out: str | Path, place: Path) -> None:
-    remedy = "name a folder that is new, empty, or an earlier result of hrprob"
+def _check_free(out: str | Path, place: Path, job: str) -> None:
+    remedy = f"name a folder that is new, empty, or an earlier result of hrprob {job}"
     if place.exists() and not place.is_dir():
         raise InvalidInput("--out", "must be a folder", str(out), remedy)
-    if place.is_dir() and any(place.iterdir()) and _files_of_result(place) is None:
+    if place.is_dir() and any(place.iterdir()) and _files_of_result(place, job) is None:
         must = "must not be a folder with other things in it"
-        raise InvalidInput("--out", must, str(out), f"it has no {MANIFEST} of hrprob; {remedy}")
+        raise InvalidInput("--out", must, str(out), f"it has no {MANIFEST} of hrprob {job}; {remedy}")
     if place.is_mount():
         must = "must not be where a file system is mounted"
         raise InvalidInput("--out", must, str(out), "name a folder inside it")
 
 
-def _files_of_result(place: Path) -> list[str] | None:
-    """Return the files of the result at ``place``, or None if it is none of hrprob's."""
+def _files_of_result(place: Path, job: str) -> list[str] | None:
+    """Return the files of the result at ``place``, or None if it is none of this job of hrprob."""
     try:
         facts = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    if not isinstance(facts, dict) or (facts.get("program"), facts.get("job")) != ("hrprob", "run"):
+    if not isinstance(facts, dict) or (facts.get("program"), facts.get("job")) != ("hrprob", job):
         return None
     return [str(name) for name in facts.get("files", [])]
 
 
-def _put_in_place(folder: Path, place: Path) -> None:
+def _put_in_place(folder: Path, place: Path, job: str) -> None:
     try:
-        earlier = _files_of_result(place)
+        earlier = _files_of_result(place, job)
         if earlier is None:
             folder.rename(place)
         else:

@@ -37,9 +37,12 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
 
     def decorate(cls: type[T]) -> type[T]:
         made: Any = dataclasses.dataclass(frozen=True)(cls)
+        # A field that is static in a base is static here.
+        fixed = {*static, *(name for base in made.__mro__[1:] for name in getattr(base, "_static", ()))}
+        made._static = tuple(sorted(fixed))
         names = [field.name for field in dataclasses.fields(made)]
-        dynamic = tuple(name for name in names if name not in static)
-        kept = tuple(name for name in names if name in static)
+        dynamic = tuple(name for name in names if name not in fixed)
+        kept = tuple(name for name in names if name in fixed)
 
         def flatten_with_keys(value: Any) -> Any:
             children = [(jax.tree_util.GetAttrKey(name), getattr(value, name)) for name in dynamic]
@@ -83,6 +86,8 @@ def with_fields(value: T, **fields: Any) -> T:
 def describe(value: Any) -> Any:
     """Return a record as plain data: its kind, and its fields as numbers, strings, lists and dictionaries.
 
+    A record with a method ``described`` says itself what its fields are.
+
     Examples
     --------
     >>> @record()
@@ -93,6 +98,8 @@ def describe(value: Any) -> Any:
     """
     if dataclasses.is_dataclass(value):
         kind = {"kind": value.kind} if hasattr(value, "kind") else {}
+        if hasattr(value, "described"):
+            return kind | value.described()
         fields = {
             field.name: describe(getattr(value, field.name))
             for field in dataclasses.fields(value)

@@ -27,7 +27,27 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-__all__ = ["Purpose", "Source", "threefry", "trial_keys"]
+from hrprob.errors import check_count
+
+__all__ = [
+    "LARGEST_SEED",
+    "MOST_TRIALS",
+    "MOST_USERS",
+    "WARMUP_USERS",
+    "Purpose",
+    "Source",
+    "check_run",
+    "threefry",
+    "trial_keys",
+]
+
+# A user's number is one word of the counter, and so is a trial's. Warm-up users are numbered from here,
+# apart from the users who count.
+WARMUP_USERS = 2**31
+MOST_USERS = WARMUP_USERS - 1
+MOST_TRIALS = 2**32 - 2
+# TOML's own range of whole numbers; a seed beyond it has no key.
+LARGEST_SEED = 2**63 - 1
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
@@ -95,6 +115,16 @@ class Source(NamedTuple):
     def key(self, purpose: Purpose, index: int = 0) -> jax.Array:
         """Return a key for ``jax.random`` (inside ``vmap`` over users and trials only)."""
         return jax.random.wrap_key_data(jnp.stack(self.words(purpose, (), index)))
+
+
+def check_run(users: int, trials: int, seed: int) -> None:
+    """Raise unless so many users and trials can be numbered, and there is a key for the seed."""
+    remedy = "at least one user must arrive, and they are numbered in 31 bits"
+    check_count("users", users, high=MOST_USERS, remedy=remedy)
+    remedy = "at least one trial must be played, and they are numbered in 32 bits"
+    check_count("trials", trials, high=MOST_TRIALS, remedy=remedy)
+    remedy = "any whole number of at most 63 bits will do"
+    check_count("seed", seed, low=0, high=LARGEST_SEED, remedy=remedy)
 
 
 def trial_keys(seed: int, trials: np.ndarray) -> tuple[jax.Array, jax.Array]:

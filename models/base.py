@@ -15,6 +15,9 @@ likelihood and every engine follow from that. A model in full, in a file of its 
 
         def outcome(self, u, w):
             return dist.Laplace(u, jnp.sqrt(w / 2))
+
+What a policy takes the chance of reneging from, ``noise``, is the distribution of the outcome
+at u = 0 and w = 1; a model may give one of :mod:`hrprob.noise` instead, right further down its tail.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ from hrprob.errors import InvalidInput, check_choice
 from hrprob.models import priors
 from hrprob.models.data import Data, Rounds
 from hrprob.models.setting import Setting
+from hrprob.noise import FromDistribution, Noise
+from hrprob.precision import double_precision
 from hrprob.record import record
 
 __all__ = ["Model", "kinds", "make_model", "make_prior", "register"]
@@ -50,6 +55,12 @@ class Model:
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the distribution of one outcome of mean ``u`` and variance ``w``."""
         raise NotImplementedError
+
+    @property
+    def noise(self) -> Noise:
+        """The standardised noise e, by which h is computed under this model."""
+        with double_precision():
+            return FromDistribution(self.outcome(jnp.zeros(()), jnp.ones(())))
 
     def program(self, data: Data, setting: Setting, prior: priors.Prior) -> None:
         """Run the model as a NumPyro program; without conditioning it draws θ, φ and outcomes.

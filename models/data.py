@@ -15,7 +15,7 @@ import numpy as np
 
 from hrprob.errors import InvalidInput
 
-__all__ = ["Data", "Rounds", "Stays", "pad", "rounds", "stays"]
+__all__ = ["Data", "Rounds", "Stays", "check_rounds", "pad", "rounds", "stays"]
 
 
 class Stays(NamedTuple):
@@ -51,7 +51,7 @@ def stays(x: Any, r: Any, user: Any = None) -> Stays:
     >>> data.rounds.tolist(), data.total.tolist(), data.squares.tolist()
     ([2.0, 1.0], [4.0, 2.0], [10.0, 4.0])
     """
-    contexts, outcomes = _table(x, r)
+    contexts, outcomes = check_rounds(x, r)
     if user is None:
         return Stays(contexts, np.ones(len(outcomes)), outcomes, outcomes**2)  # type: ignore[arg-type]
     labels = np.asarray(user)
@@ -78,7 +78,7 @@ def rounds(x: Any, r: Any) -> Rounds:
     >>> rounds([[1.0], [0.5]], [1.0, 3.0]).r.shape
     (2, 1)
     """
-    contexts, outcomes = _table(x, r)
+    contexts, outcomes = check_rounds(x, r)
     return Rounds(contexts, outcomes[:, None], np.ones((len(outcomes), 1)))  # type: ignore[arg-type]
 
 
@@ -98,19 +98,32 @@ def pad(data: D, rows: int | None = None) -> D:
     return jax.tree.map(lambda leaf: jnp.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), data)
 
 
-def _table(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        contexts, outcomes = np.asarray(x, dtype=np.float64), np.asarray(r, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput("x", "must hold numbers only", x, "one row a round") from None
-    if contexts.ndim != 2 or outcomes.shape != contexts.shape[:1]:
+def check_rounds(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return contexts (n, d) and outcomes (n,) as float64, or raise with the row that is wrong.
+
+    Examples
+    --------
+    >>> check_rounds([[1.0], [float("nan")]], [0.3, 0.2])
+    Traceback (most recent call last):
+    ...
+    hrprob.errors.InvalidInput: `x1` must be a finite number, got nan: in row 2; drop or impute such rounds
+    """
+    contexts, outcomes = _numbers("x", x), _numbers("r", r)
+    if contexts.ndim != 2 or outcomes.shape != contexts.shape[:1] or contexts.shape[1] == 0:
         shapes = (contexts.shape, outcomes.shape)
         raise InvalidInput(
             "x, r", "must have shapes (n, d) and (n,)", shapes, "one row and one outcome a round"
         )
-    for name, array in (("x", contexts), ("r", outcomes)):
-        if not np.all(np.isfinite(array)):
-            raise InvalidInput(
-                name, "must hold finite numbers only", "nan or inf", "drop or impute such rounds"
-            )
+    columns = np.column_stack([contexts, outcomes])
+    for row, column in np.argwhere(~np.isfinite(columns))[:1]:
+        name = "r" if column == contexts.shape[1] else f"x{column + 1}"
+        remedy = f"in row {row + 1}; drop or impute such rounds"
+        raise InvalidInput(name, "must be a finite number", columns[row, column], remedy)
     return contexts, outcomes
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(name, "must hold numbers only", values, "one row a round") from None

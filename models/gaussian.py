@@ -18,6 +18,7 @@ from numpyro.distributions import constraints
 
 from hrprob.models.base import Model, register
 from hrprob.models.data import Data, Stays
+from hrprob.noise import NORMAL, Noise
 
 __all__ = ["Gaussian"]
 
@@ -41,6 +42,7 @@ class Gaussian(Model):
     """
 
     data: ClassVar[type] = Stays
+    noise: ClassVar[Noise] = NORMAL
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return N(u, w)."""

@@ -5,13 +5,14 @@ Heavier tails than the theory covers: a check on what a wrong normal assumption 
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from hrprob.errors import check_number
+from hrprob import noise
 from hrprob.models.base import Model, register
 from hrprob.record import settle
 
@@ -34,11 +35,12 @@ class StudentT(Model):
     """
 
     df: Any = 5.0
+    noise: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        remedy = "with 2 degrees of freedom or fewer there is no variance"
-        settle(self, df=check_number("df", self.df, low=2, open_low=True, remedy=remedy))
+        standard = noise.StudentT(self.df)
+        settle(self, df=standard.df, noise=standard)
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the t distribution of mean u and variance w."""
-        return dist.StudentT(self.df, u, jnp.sqrt(w * (self.df - 2.0) / self.df))
+        return dist.StudentT(self.df, u, self.noise.scale * jnp.sqrt(w))

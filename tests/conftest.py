@@ -1,8 +1,28 @@
 """Settings that every test shares."""
 
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 # The first call of a compiled function takes long, so no example has a deadline; examples are the
 # same in every run, and no database of them is kept beside the code.
 settings.register_profile("hrprob", deadline=None, derandomize=True, database=None, max_examples=50)
 settings.load_profile("hrprob")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled programs in pytest's own cache: modules, processes and later runs share them."""
+    if config.cache is not None:
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("compiled")))
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_programs() -> Iterator[None]:
+    """Drop the programs of a module after it: all of them together take gigabytes."""
+    yield
+    import jax
+
+    jax.clear_caches()

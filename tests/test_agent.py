@@ -7,7 +7,7 @@ import pytest
 import hrprob
 from hrprob.errors import InvalidInput
 from hrprob.precision import double_precision
-from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, arrivals
+from hrprob.problem.arrivals import BLOCK_OF_ROUNDS, arrivals
 from hrprob.source import trial_keys
 
 

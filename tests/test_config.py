@@ -2,8 +2,11 @@
 
 import json
 import math
+import sys
+import types
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -63,12 +66,46 @@ def test_a_part_is_a_table_or_a_kind_alone():
     assert by_name.problem.contexts.kind == "ball"
 
 
-def test_every_kind_can_be_read():
-    needed = {"finite": {"sets": [[[0.5, 0.0], [0.0, 0.5]]]}}
-    for part, kinds in config.KINDS.items():
-        for kind, cls in kinds.items():
-            table = {"kind": kind} | needed.get(kind, {})
-            assert type(getattr(config.from_data(problem_with(**{part: table})).problem, part)) is cls
+def turning(key, user):
+    angle = 0.01 * user + jnp.arange(3.0)
+    return 0.9 * jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)
+
+
+def rising(key, user):
+    return -1.0 / user
+
+
+def functions(monkeypatch):
+    """Make the two above importable as a user's own module."""
+    module = types.ModuleType("of_a_user")
+    module.turning, module.rising = turning, rising
+    monkeypatch.setitem(sys.modules, "of_a_user", module)
+
+
+# What kinds need that have fields without a default, in two dimensions.
+NEEDED = {
+    ("contexts", "finite"): {"sets": [[[0.5, 0.0], [0.0, 0.5]]]},
+    ("contexts", "sequence"): {"users": [[[0.5, 0.0], [0.0, 0.5]]]},
+    ("contexts", "function"): {"function": "of_a_user:turning", "actions": 3},
+    ("contexts", "withholding"): {"coordinates": 1},
+    ("satisfaction", "empirical"): {"levels": [0.5, -1.0, 0.5]},
+    ("satisfaction", "sequence"): {"levels": [0.5, -1.0, 0.5]},
+    ("satisfaction", "function"): {"function": "of_a_user:rising"},
+}
+EVERY_KIND = [(part, kind) for part, kinds in config.KINDS.items() for kind in kinds]
+
+
+@pytest.mark.parametrize(("part", "kind"), EVERY_KIND)
+def test_every_kind_can_be_read_and_written(part, kind, monkeypatch):
+    functions(monkeypatch)
+    table = {"kind": kind} | NEEDED.get((part, kind), {})
+    experiment = config.from_data(problem_with(**{part: table}))
+    assert type(getattr(experiment.problem, part)) is config.KINDS[part][kind]
+    data = json.loads(json.dumps(config.resolved(experiment), allow_nan=False))
+    again = config.from_data(data)
+    assert config.resolved(again) == data
+    if kind != "function":
+        assert repr(again) == repr(experiment)
 
 
 def test_context_sets_are_looked_for_beside_the_file(tmp_path, monkeypatch):
@@ -204,7 +241,7 @@ UNUSABLE = [
     (problem_with() | {"run": 5}, "run", "5", "[run]"),
     (problem_with() | {"run": {"user": 5}}, "run.user", "5", "did you mean `users`?"),
     (problem_with() | {"run": {"users": 0}}, "run.users", "0", "at least one user"),
-    (problem_with() | {"run": {"users": 2**31}}, "run.users", "2147483648", "told apart"),
+    (problem_with() | {"run": {"users": 2**31}}, "run.users", "2147483648", "31 bits"),
     (problem_with() | {"run": {"trials": 1.5}}, "run.trials", "1.5", "at least one trial"),
     (problem_with() | {"run": {"trials": True}}, "run.trials", "True", "at least one trial"),
     (problem_with() | {"run": {"seed": -1}}, "run.seed", "-1", "63 bits"),

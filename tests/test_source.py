@@ -15,8 +15,7 @@ from jax.extend.random import threefry_2x32
 from scipy import stats
 
 from hrprob.precision import double_precision
-from hrprob.simulation.arrivals import WARMUP_USERS
-from hrprob.source import Purpose, Source, threefry, trial_keys
+from hrprob.source import WARMUP_USERS, Purpose, Source, threefry, trial_keys
 
 USERS, INDICES, TRIALS = 500, 20, 10
 N = USERS * INDICES * TRIALS

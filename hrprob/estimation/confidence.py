@@ -67,6 +67,8 @@ class ConfidenceSets:
         d, the length of a context.
     ridge, slope, bound : float
         λ, M_f and L.
+    bound_theta : float
+        Bound of ‖θ*‖, 1 in the paper; the version ``corrected`` heeds another.
     c1, c2, c3, c4 : float
         The constants that the theory leaves open.
     version : {"paper", "corrected"}
@@ -74,7 +76,7 @@ class ConfidenceSets:
 
     Notes
     -----
-    The sets assume contexts of norm at most 1, ‖θ*‖ ≤ 1 and ‖φ*‖ ≤ L.
+    The sets assume contexts of norm at most 1, ‖θ*‖ ≤ ``bound_theta`` and ‖φ*‖ ≤ L.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class ConfidenceSets:
     ridge: float = 1.0
     slope: float = 1.0
     bound: float = 2.0
+    bound_theta: float = 1.0
     c1: float = 1.0
     c2: float = 1.0
     c3: float = 1.0
@@ -104,6 +107,7 @@ class ConfidenceSets:
         }
         not_negative = {
             "bound": "it bounds the norm of φ",
+            "bound_theta": "it bounds the norm of θ",
             "c3": "it weighs the width for θ; see `lipschitz_constants`",
             "c4": "it weighs the width for φ; see `lipschitz_constants`",
         }
@@ -122,12 +126,13 @@ class ConfidenceSets:
     def alpha1(self, n: ArrayLike, delta: ArrayLike) -> jax.Array:
         r"""Return :math:`\sigma^2_{\max}\sqrt{d \ln((n+\lambda)/(\delta\lambda))} + \sqrt\lambda`.
 
-        The version ``corrected`` has :math:`\sigma_{\max}` in front.
+        The version ``corrected`` has :math:`\sigma_{\max}` in front, and the bound of ‖θ*‖ at :math:`\sqrt\lambda`.
         """
         n, delta = _check_n(n), _check_delta(delta)
-        scale = self.variance_max if self.version == "paper" else jnp.sqrt(self.variance_max)
         spread = jnp.sqrt(self.dimension * jnp.log((n + self.ridge) / (delta * self.ridge)))
-        return spread * scale + jnp.sqrt(self.ridge)
+        if self.version == "paper":
+            return spread * self.variance_max + jnp.sqrt(self.ridge)
+        return spread * jnp.sqrt(self.variance_max) + jnp.sqrt(self.ridge) * self.bound_theta
 
     @float64
     def alpha2(self, delta: ArrayLike) -> jax.Array:

@@ -348,8 +348,10 @@ class GLSE:
         for name, value in params.items():
             if name not in self.get_params():
                 raise InvalidInput(name, "must name a parameter of GLSE", value, "see `get_params`")
+        # All or nothing: what cannot be used is refused before anything has changed.
+        GLSE(**(self.get_params() | params))
+        for name, value in params.items():
             setattr(self, name, value)
-        self._check_params()
         return self
 
     def fit(self, X: Any, r: Any) -> GLSE:

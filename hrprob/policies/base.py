@@ -25,8 +25,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
+import jax.numpy as jnp
 
-from hrprob.errors import InvalidInput, check_count, check_number
+from hrprob.errors import InvalidInput, check_choice, check_count, check_number
+from hrprob.estimation.contraction import quadratic_form
+from hrprob.noise import make_noise
 from hrprob.problem import Known, Problem
 from hrprob.record import record, settle, with_fields
 
@@ -46,7 +49,7 @@ class Seen(NamedTuple):
     contexts: jax.Array  # (actions, d)
     action: jax.Array  # () int
     context: jax.Array  # (d,) that of the action
-    beta: jax.Array  # ()
+    beta: jax.Array  # () NaN where levels are not seen
     played: jax.Array  # () rounds played
     left: jax.Array  # () bool: the last of them made the user leave
     taken: jax.Array  # () rounds that enter the sample set
@@ -99,7 +102,10 @@ class Policy:
         raise NotImplementedError
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return the action for a user with these contexts (actions, d) and this level."""
+        """Return the action for a user with these contexts (actions, d) and this level.
+
+        ``beta`` is NaN where levels are not seen; ``self.known.value`` does without it then.
+        """
         raise NotImplementedError
 
     def update(self, state: Any, seen: Seen) -> Any:
@@ -126,29 +132,81 @@ class Policy:
         raise NotImplementedError
 
 
-@record(static=("eager",))
+@record(static=("samples",))
 class Learner(Policy):
-    """A policy with a sample set S that may grow by ``growth`` rounds a user.
+    r"""A policy with a sample set S that may grow by ``growth`` rounds a user.
 
     Parameters
     ----------
     growth : float, optional
         K: S takes a round while it has fewer than Γ(t) = K·t; every round if not given.
+    samples : {"first", "informative"}
+        Which rounds S takes within that: the first that come, or those that inform most.
+    noise : str, table or Noise, optional
+        ψ as the policy believes it to be; the problem's own unless given.
+
+    Notes
+    -----
+    An informative round is one of large leverage, :math:`\lVert x\rVert_{V^{-1}}^2`, against a
+    threshold that spends the budget [1]_. The leverages of |S| rounds have mean d/|S|, and a round
+    is taken if its own is at least
+
+    .. math:: \frac{d}{|S| + d} \cdot \frac{\min(10K, \Gamma(t)/10)}{\Gamma(t) - |S|},
+
+    a threshold that falls as the budget is left unspent and rises without limit as it runs out:
+    |S| settles some 10K rounds below Γ(t), or takes every round where Γ(t) is more than there are.
+
+    References
+    ----------
+    .. [1] C. Riquelme, M. Ghavamzadeh, A. Lazaric, "Active learning for accurate estimation of
+       linear models", ICML 2017; C. Riquelme, R. Johari, B. Zhang, "Online active linear regression
+       via thresholding", AAAI 2017.
     """
 
+    # Whether the state has V⁻¹ and |S| as ``inverse`` and ``taken``, from which leverages are computed.
+    has_leverage: ClassVar[bool] = False
+
     growth: Any = dataclasses.field(default=None, kw_only=True)
+    samples: Any = dataclasses.field(default="first", kw_only=True)
+    noise: Any = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.growth is not None:
             remedy = "each user plays at least one round, so K is 1 or more"
             settle(self, growth=check_number("growth", self.growth, low=1, remedy=remedy))
+        self._check_samples()
+        if self.noise is not None:
+            if hasattr(self, "model"):
+                remedy = "`model` says how it takes outcomes to be distributed"
+                raise InvalidInput("noise", "must not be given to a policy with a model", self.noise, remedy)
+            settle(self, noise=make_noise(self.noise))
         super().__post_init__()
+
+    def _check_samples(self) -> None:
+        check_choice("samples", self.samples, ("first", "informative"))
+        if self.samples == "informative" and not self.has_leverage:
+            remedy = "it keeps no V⁻¹ to tell which rounds inform; take hr-ucb or another policy on the GLSE or on ridge"
+            raise InvalidInput("samples", 'must be "first" for this policy', self.samples, remedy)
+        if self.samples == "informative" and self.growth is None:
+            remedy = "without a budget every round is taken, informative or not"
+            raise InvalidInput("growth", 'must be given with samples = "informative"', None, remedy)
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy for this problem."""
         bound = super().bind(problem, users)
-        return with_fields(bound, growth=math.inf if self.growth is None else self.growth)
+        known = bound.known if self.noise is None else with_fields(bound.known, noise=self.noise)
+        # What is believed is in `known` from here on.
+        growth = math.inf if self.growth is None else self.growth
+        return with_fields(bound, known=known, noise=None, growth=growth)
 
     def quota(self, state: Any, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
-        """Return Γ(t) − |S|."""
-        return self.growth * user - taken
+        """Return Γ(t) − |S|, or 0 where the context informs too little."""
+        budget = self.growth * user
+        if self.samples == "first":
+            return budget - taken
+        d = context.shape[-1]
+        # |S| when the estimates last moved: what is decided for a stay holds for all of it.
+        slack = jnp.maximum(budget - state.taken, 0.0)
+        leverage = quadratic_form(state.inverse, context) * (state.taken + d) / d
+        informs = leverage * slack >= jnp.minimum(10.0 * self.growth, 0.1 * budget)
+        return jnp.where(informs, budget - taken, 0.0)

@@ -40,8 +40,8 @@ from hrprob.policies.base import Policy, Seen
 from hrprob.policies.registry import register
 from hrprob.precision import double_precision
 from hrprob.problem import Problem
+from hrprob.problem.arrivals import arrivals
 from hrprob.record import settle, with_fields
-from hrprob.simulation.arrivals import arrivals
 from hrprob.source import trial_keys
 
 __all__ = ["CMDP", "CMDPState"]
@@ -110,6 +110,8 @@ class CMDP(Policy):
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with its cells placed."""
         bound = super().bind(problem, users)
+        if self.with_beta and not problem.satisfaction.seen:
+            raise InvalidInput("with_beta", "must be false where levels are not seen", True, "there is no β")
         if self.partition == "sets":
             if bound.known.sets is None:
                 raise InvalidInput(

@@ -7,7 +7,7 @@ Both carry V⁻¹ along by rank-one updates.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -55,7 +55,7 @@ def norm_of(inverse: jax.Array, contexts: jax.Array) -> jax.Array:
     return jnp.sqrt(jnp.maximum(quadratic_form(inverse, contexts), 0.0))
 
 
-@record(static=("eager",))
+@record()
 class RidgeLearner(Learner):
     """A policy that estimates the mean by ridge regression.
 
@@ -64,6 +64,8 @@ class RidgeLearner(Learner):
     ridge : float
         λ. With 0, V is kept invertible by 1e-6, which is far below any estimate's error.
     """
+
+    has_leverage: ClassVar[bool] = True
 
     ridge: Any = dataclasses.field(default=1.0, kw_only=True)
 
@@ -89,7 +91,7 @@ class RidgeLearner(Learner):
         return RidgeState(state.taken + seen.taken, inverse, sum_rx, contract(inverse, sum_rx))
 
 
-@record(static=("eager",))
+@record()
 class GLSELearner(Learner):
     """A policy that estimates mean and variance by the GLSE.
 
@@ -100,6 +102,8 @@ class GLSELearner(Learner):
     variance_floor : float
         Least variance that an estimate f(φ̂ᵀx) is taken for.
     """
+
+    has_leverage: ClassVar[bool] = True
 
     ridge: Any = dataclasses.field(default=1.0, kw_only=True)
     variance_floor: Any = dataclasses.field(default=0.01, kw_only=True)

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from hrprob.errors import InvalidInput, check_choice, check_number
 from hrprob.estimation.confidence import VERSIONS, ConfidenceSets, lipschitz_constants
-from hrprob.problem import Known
+from hrprob.problem import Known, Lifetime, Redrawn
 from hrprob.record import record, settle
 
 __all__ = ["RADII", "ConstantWidth", "TheoreticalWidth", "check_radius", "width_of"]
@@ -119,6 +119,7 @@ def width_of(policy: Any, known: Known) -> ConstantWidth | TheoreticalWidth:
         ridge=policy.ridge,
         slope=known.link.slope,
         bound=known.bounds.phi,
+        bound_theta=known.bounds.theta,
         c1=policy.c1,
         c2=policy.c2,
         version=version,
@@ -131,7 +132,13 @@ def width_of(policy: Any, known: Known) -> ConstantWidth | TheoreticalWidth:
 
 def _computed_constants(policy: Any, known: Known) -> Any:
     low, high = known.satisfaction.support
-    if not math.isfinite(high):
+    if not isinstance(known.objective, Lifetime) or isinstance(known.satisfaction, Redrawn):
+        # Where levels are hidden and kept the value is a mean of h, and its derivatives are below the suprema.
+        remedy = (
+            "the suprema are of the derivatives of h, and the value of an action is another function here"
+        )
+        raise InvalidInput("c3", "must be a number with this objective and these levels", "computed", remedy)
+    if not (math.isfinite(low) and math.isfinite(high)):
         raise InvalidInput(
             "c3", "must be a number where β is unbounded", "computed", "the suprema are over the levels of β"
         )

@@ -41,7 +41,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
         taken = _REGISTRY.get(kind)
         if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
             raise InvalidInput("kind", "must not be taken", kind, f"it belongs to {taken.__qualname__}")
-        made: Any = record(static=(*static, "eager"))(cls)
+        made: Any = record(static=static)(cls)
         made.kind = kind
         _REGISTRY[kind] = made
         return made

@@ -10,7 +10,6 @@ Shapes are (users, actions, d, trials).
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -19,10 +18,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob.errors import InvalidInput, check_count
+from hrprob.problem.files import read_context_sets
 from hrprob.record import record, settle
 from hrprob.source import Purpose, Source
 
-__all__ = ["Ball", "Contexts", "Finite", "Sphere", "read_context_sets"]
+__all__ = [
+    "Ball",
+    "Contexts",
+    "Finite",
+    "Sphere",
+    "check_actions",
+    "check_contexts",
+    "unit",
+]
 
 _TOLERANCE = 1e-9
 
@@ -50,11 +58,13 @@ class Contexts(Protocol):
         ...
 
 
-def _check_actions(actions: Any) -> int:
+def check_actions(actions: Any) -> int:
+    """Return a number of actions, or raise."""
     return check_count("actions", actions, remedy="a user needs at least one action to be served")
 
 
-def _unit(vectors: jax.Array) -> jax.Array:
+def unit(vectors: jax.Array) -> jax.Array:
+    """Return vectors (users, actions, d, trials), each divided by its norm."""
     # Sum by components: a reduction over a middle axis would not be vectorised over the trials.
     squares = sum(vectors[:, :, j] ** 2 for j in range(vectors.shape[2]))
     return vectors * jax.lax.rsqrt(jnp.asarray(squares))[:, :, None]
@@ -74,7 +84,7 @@ class Sphere:
     actions: int = 20
 
     def __post_init__(self) -> None:
-        settle(self, actions=_check_actions(self.actions))
+        settle(self, actions=check_actions(self.actions))
 
     def check_dimension(self, dimension: int) -> None:
         """Any dimension will do."""
@@ -85,7 +95,7 @@ class Sphere:
 
     def place(self, drawn: jax.Array) -> jax.Array:
         """Return the vectors, each divided by its norm."""
-        return _unit(drawn)
+        return unit(drawn)
 
 
 @record(static=("actions",))
@@ -96,7 +106,7 @@ class Ball:
     actions: int = 20
 
     def __post_init__(self) -> None:
-        settle(self, actions=_check_actions(self.actions))
+        settle(self, actions=check_actions(self.actions))
 
     def check_dimension(self, dimension: int) -> None:
         """Any dimension will do."""
@@ -109,7 +119,7 @@ class Ball:
     def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
         """Return the directions with lengths U^(1/d)."""
         directions, volume = drawn
-        return _unit(directions) * (volume ** (1.0 / directions.shape[2]))[:, :, None]
+        return unit(directions) * (volume ** (1.0 / directions.shape[2]))[:, :, None]
 
 
 @record(static=())
@@ -132,7 +142,7 @@ class Finite:
 
     def __post_init__(self) -> None:
         sets = read_context_sets(self.sets) if isinstance(self.sets, str | Path) else self.sets
-        settle(self, sets=_check_sets(sets))
+        settle(self, sets=check_contexts("sets", sets, "set"))
 
     @property
     def actions(self) -> int:
@@ -160,68 +170,25 @@ class Finite:
         return jnp.moveaxis(sets[which], 1, -1)
 
 
-def _check_sets(sets: Any) -> np.ndarray:
-    remedy = "give a list of sets, each a list of actions, each a list of d numbers"
+def check_contexts(field: str, contexts: Any, row: str) -> np.ndarray:
+    """Return contexts (sets or users, actions, d) as an array, or raise; a ``row`` is a set or a user."""
+    must = f"must be an array ({row}s, actions, d) of numbers"
+    remedy = f"give a list of {row}s, each a list of actions, each a list of d numbers"
     try:
-        array = np.asarray(sets, dtype=np.float64)
+        array = np.asarray(contexts, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput("sets", "must be an array (sets, actions, d) of numbers", sets, remedy) from None
+        raise InvalidInput(field, must, contexts, remedy) from None
     if array.ndim != 3 or array.size == 0:
-        raise InvalidInput("sets", "must be an array (sets, actions, d)", array.shape, remedy)
+        raise InvalidInput(field, must, array.shape, remedy)
     if not np.all(np.isfinite(array)):
-        raise InvalidInput("sets", "must hold finite numbers only", "NaN or infinity", remedy)
+        raise InvalidInput(field, "must hold finite numbers only", "NaN or infinity", remedy)
     norms = np.linalg.norm(array, axis=2)
     if norms.max() > 1.0 + _TOLERANCE:
         where = tuple(int(i) + 1 for i in np.unravel_index(norms.argmax(), norms.shape))
         raise InvalidInput(
-            "sets",
+            field,
             "must hold vectors of norm at most 1",
             float(norms.max()),
-            f"scale set {where[0]}, action {where[1]}; the theory bounds every context by 1",
+            f"scale {row} {where[0]}, action {where[1]}; the theory bounds every context by 1",
         )
     return array
-
-
-def read_context_sets(path: str | Path) -> np.ndarray:
-    """Return the context sets (sets, actions, d) of a CSV file.
-
-    The columns are context, action, x1, ..., xd; contexts and actions are numbered from
-    1 and every context has the same actions.
-    """
-    field = "sets"
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise InvalidInput(field, "must be a file that can be read", str(path), reason) from None
-    try:
-        rows = [row for row in csv.reader(text.splitlines()) if row]
-    except csv.Error as error:
-        raise InvalidInput(field, "must be a CSV file", str(path), str(error)) from None
-    header = [name.strip() for name in rows[0]] if rows else []
-    dimension = len(header) - 2
-    if dimension < 1 or header != ["context", "action", *(f"x{j + 1}" for j in range(dimension))]:
-        raise InvalidInput(
-            field, "must have the columns context, action, x1, ..., xd", ",".join(header), f"see {path}"
-        )
-    points: dict[tuple[int, int], list[float]] = {}
-    for line, row in enumerate(rows[1:], start=2):
-        try:
-            if len(row) != dimension + 2:
-                raise ValueError
-            place = (int(row[0]), int(row[1]))
-            points[place] = [float(entry) for entry in row[2:]]
-        except ValueError:
-            remedy = f"line {line} of {path} needs two whole numbers and {dimension} numbers"
-            raise InvalidInput(field, "must hold numbers only", ",".join(row), remedy) from None
-    sets, actions = (max((place[axis] for place in points), default=0) for axis in (0, 1))
-    # Counted before any product is laid out: one stray number may be huge.
-    whole = 0 < len(points) == sets * actions == len(rows) - 1 and min(min(place) for place in points) >= 1
-    if not whole:
-        raise InvalidInput(
-            field,
-            "must have one row for every context and action",
-            f"{len(rows) - 1} rows",
-            f"number contexts and actions from 1, each pair once, in {path}",
-        )
-    return np.array([[points[s + 1, a + 1] for a in range(actions)] for s in range(sets)])

@@ -1,40 +1,56 @@
-"""What is to be made as large as possible.
+r"""What is to be made as large as possible.
 
-An objective gives the value of serving a user one action throughout, and the cost
-of a single round where actions change from round to round. Both are the pseudo
-regret: expected values, given the contexts and β, never realised ones.
+A round earns g in expectation, whatever β is, and one action throughout earns g in each
+of the rounds that the user stays:
 
-If a round earns g in expectation and ends the stay with chance p, one action
-throughout is worth v = g/p. Against the best value v*, a round of any action costs
-v*·p − g: a user's chances p add up to 1 in expectation over the rounds played, so
-these costs add up to v* less what was earned, and with one action throughout to v* − v.
+.. math:: v = g \cdot \mathbb{E}[\text{rounds}] = g/p,
+
+with p the chance that a round is the last.
+
+===============  ====================  =====================================================
+kind             g                     what v is
+===============  ====================  =====================================================
+lifetime         1                     the expected lifetime h, the paper's objective
+reward           u                     the total reward ĥ = u·h (concluding remarks)
+mean-variance    u − ρ·w               the same, every round paying for its risk
+threshold        P(r > level)          how many rounds exceed a level
+===============  ====================  =====================================================
+
+With β = ∞ a user stays for one round, and v = g: the ordinary contextual bandit and its
+risk-averse [1]_ and thresholding [2]_ kin. The regret is v* less v, in the units of v.
+
+References
+----------
+.. [1] A. Sani, A. Lazaric, R. Munos, "Risk-aversion in multi-armed bandits", NeurIPS 2012.
+.. [2] A. Locatelli, M. Gutzeit, A. Carpentier, "An optimal algorithm for the thresholding
+   bandit problem", ICML 2016.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import jax
+import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from hrprob import lifetime
+from hrprob.errors import check_number
 from hrprob.noise import Noise
-from hrprob.record import record
+from hrprob.record import record, settle
 
-__all__ = ["Lifetime", "Objective"]
+__all__ = ["Lifetime", "MeanVariance", "Objective", "Reward", "Threshold", "total"]
 
 
 class Objective(Protocol):
     """What the engine and the policies ask of an objective."""
 
     kind: ClassVar[str]
+    unit: ClassVar[str]
+    """What a value, and so the regret, is counted in."""
 
-    def value(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
-        """Return the value of one action, given its mean, its variance and β."""
-        ...
-
-    def round_cost(self, best: jax.Array, value: jax.Array) -> jax.Array:
-        """Return what one round of an action of this value costs where ``best`` is the best value."""
+    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+        """Return g, what one round earns in expectation, given mean and variance of its outcome."""
         ...
 
 
@@ -45,16 +61,104 @@ class Lifetime:
     Examples
     --------
     >>> from hrprob.noise import NORMAL
-    >>> float(Lifetime().value(0.3, 2.0, 0.3, NORMAL))
-    2.0
+    >>> Lifetime().earning(0.3, 2.0, NORMAL)
+    1.0
     """
 
     kind: ClassVar[str] = "lifetime"
+    unit: ClassVar[str] = "rounds"
 
-    def value(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
-        """Return h."""
-        return lifetime.h(u, w, beta, noise)
+    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+        """Return 1: a round is a round."""
+        return 1.0
 
-    def round_cost(self, best: jax.Array, value: jax.Array) -> jax.Array:
-        """Return (p − p*)/p*, which is (h* − h)/h: never negative, and 0 for the best action."""
-        return lifetime.pseudo_regret(best, value) / value
+
+@record()
+class Reward:
+    """The total reward over a stay, ĥ = u·h.
+
+    Examples
+    --------
+    >>> from hrprob.noise import NORMAL
+    >>> Reward().earning(0.3, 2.0, NORMAL)
+    0.3
+    """
+
+    kind: ClassVar[str] = "reward"
+    unit: ClassVar[str] = "reward"
+
+    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+        """Return the mean outcome."""
+        return u
+
+
+@record()
+class MeanVariance:
+    """The total reward over a stay, every round paying ``aversion`` for each unit of its variance.
+
+    Parameters
+    ----------
+    aversion : float
+        ρ ≥ 0; with 0 it is the total reward.
+
+    Examples
+    --------
+    >>> from hrprob.noise import NORMAL
+    >>> MeanVariance(aversion=0.1).earning(0.5, 2.0, NORMAL)
+    0.3
+    """
+
+    kind: ClassVar[str] = "mean-variance"
+    unit: ClassVar[str] = "reward less risk"
+    aversion: Any = 0.1
+
+    def __post_init__(self) -> None:
+        remedy = "it is the price of a unit of variance"
+        settle(self, aversion=check_number("aversion", self.aversion, low=0, remedy=remedy))
+
+    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+        """Return u − ρ·w."""
+        return u - self.aversion * w
+
+
+@record()
+class Threshold:
+    """The number of rounds in a stay whose outcome exceeds ``level``.
+
+    Parameters
+    ----------
+    level : float
+        What an outcome is held against; it has nothing to do with β.
+
+    Examples
+    --------
+    >>> from hrprob.noise import NORMAL
+    >>> float(Threshold(level=0.3).earning(0.3, 2.0, NORMAL))
+    0.5
+    """
+
+    kind: ClassVar[str] = "threshold"
+    unit: ClassVar[str] = "rounds above the threshold"
+    level: Any = 1.0
+
+    def __post_init__(self) -> None:
+        settle(self, level=check_number("level", self.level, remedy="an outcome is held against it"))
+
+    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+        """Return the chance that an outcome exceeds the level."""
+        return 1.0 - lifetime.reneging_chance(u, w, self.level, noise)
+
+
+def total(earning: ArrayLike, rounds: jax.Array) -> jax.Array:
+    """Return the value of a stay: ``earning`` in each of the expected ``rounds``.
+
+    What earns nothing is worth nothing, were it for ever.
+
+    Examples
+    --------
+    >>> total(jnp.asarray([0.0, 0.5]), jnp.asarray([jnp.inf, 4.0])).tolist()
+    [0.0, 2.0]
+    """
+    if isinstance(earning, float):
+        return earning * rounds
+    return jnp.where(jnp.asarray(earning) == 0.0, 0.0, earning * rounds)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hrprob import lifetime
 from hrprob.errors import InvalidInput, check_count, check_number, check_vector
 from hrprob.noise import NORMAL, Noise
 from hrprob.problem.contexts import Contexts, Finite, Sphere
+from hrprob.problem.hidden import Hidden
 from hrprob.problem.link import Affine
-from hrprob.problem.objective import Lifetime, Objective
+from hrprob.problem.objective import Lifetime, Objective, total
 from hrprob.problem.satisfaction import Satisfaction, Uniform
 from hrprob.record import record, settle
 
@@ -53,7 +55,7 @@ class Known:
     bounds : Bounds
         Norm bounds of θ* and φ*.
     satisfaction : Satisfaction
-        How levels are distributed; each user's own level is seen on arrival.
+        How levels are distributed; a user's own is seen on arrival where ``satisfaction.seen``.
     users : float
         T, the number of users to come.
     sets : ndarray or None
@@ -71,17 +73,44 @@ class Known:
     sets: Any = None
 
     def value(self, u: Any, w: Any, beta: Any) -> Any:
-        """Return the value of an action: with the lifetime objective, h_β(u, w)."""
-        return self.objective.value(u, w, beta, self.noise)
+        """Return the value of an action: with the lifetime objective, h_β(u, w).
+
+        Where levels are not seen ``beta`` is NaN, and the value an average over them.
+        """
+        return _value(self, u, w, beta)
+
+
+def _value(of: Any, u: Any, w: Any, beta: Any) -> Any:
+    """Return what one action throughout is worth under ``of``'s objective, noise and satisfaction."""
+    rounds = of.satisfaction.rounds(u, w, beta, of.noise)
+    return total(of.objective.earning(u, w, of.noise), rounds)
+
+
+def _reachable(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and variances that actions can have: of all contexts, or on a grid of the unit ball."""
+    sets = getattr(problem.contexts, "sets", None)
+    if sets is not None:
+        contexts = sets.reshape(-1, problem.dimension)
+        u, v = contexts @ problem.theta, contexts @ problem.phi
+    else:
+        # Both inner products of a unit vector x are those of its part in the plane of θ and φ.
+        basis, _ = np.linalg.qr(np.column_stack([problem.phi, problem.theta]))
+        angle, radius = np.linspace(0.0, 2.0 * np.pi, 721)[:, None], np.linspace(0.0, 1.0, 41)
+        x = [radius * np.cos(angle), radius * np.sin(angle)][: basis.shape[1]]
+        u, v = (
+            sum(a * b for a, b in zip(x, basis.T @ vector, strict=True))
+            for vector in (problem.theta, problem.phi)
+        )
+    return np.ravel(u), np.maximum(problem.link(np.ravel(v)), 0.0)
 
 
 # Each part, an example of it, and something that every such part has.
 _PARTS = (
     ("link", "Affine(slope=1.0, offset=2.0)", "check_bound"),
     ("noise", "Normal()", "inverse_chance"),
-    ("objective", "Lifetime()", "round_cost"),
+    ("objective", "Lifetime()", "earning"),
     ("contexts", "Sphere(actions=20)", "place"),
-    ("satisfaction", "Uniform(low=-1.0, high=1.0)", "support"),
+    ("satisfaction", "Uniform(low=-1.0, high=1.0)", "leaving_chance"),
     ("bounds", "Bounds(theta=1.0, phi=2.0)", "phi"),
 )
 
@@ -150,11 +179,50 @@ class Problem:
         self.link.check_bound(self.bounds.phi)
         self.contexts.check_dimension(theta.size)
         settle(self, theta=theta, phi=phi)
+        try:
+            self.satisfaction.check_finite(self.noise, *_reachable(self))
+        except InvalidInput as complaint:
+            raise complaint.within("satisfaction") from None
 
     @property
     def dimension(self) -> int:
         """d, the length of a context."""
         return int(self.theta.shape[0])
+
+    def value(self, u: Any, w: Any, beta: Any) -> Any:
+        """Return the true value of an action of mean ``u`` and variance ``w`` for such a user."""
+        return _value(self, u, w, beta)
+
+    def round_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
+        r"""Return what one round of an action costs where the action may change from round to round.
+
+        If a round earns g and ends the stay with chance p, it costs :math:`v_* p - g`: a user's
+        chances p add up to 1 in expectation over the rounds played, so these costs add up to
+        :math:`v_*` less what was earned, and with one action throughout to :math:`v_* - v`.
+
+        With :math:`v = g/p` that is :math:`(v_* - v)\,p`, never negative. Where the level is hidden
+        and kept, v is an average over levels and the first form is taken, with the user's own p:
+        it is right in expectation too. A policy may then learn about the level within a stay and
+        do better than the best of single actions, so that a cost can be negative.
+
+        Parameters
+        ----------
+        best, value : array_like
+            :math:`v_*` and v.
+        u, w, beta : array_like
+            Mean and variance of the outcome, and the user's true level.
+        """
+        chance = self.satisfaction.leaving_chance(u, w, beta, self.noise)
+        if isinstance(self.satisfaction, Hidden):
+            return best * chance - self.objective.earning(u, w, self.noise)
+        return lifetime.pseudo_regret(best, value) * chance
+
+    def rest_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
+        """Return what the rest of a stay costs in expectation, one action being kept; see :meth:`round_cost`."""
+        if isinstance(self.satisfaction, Hidden):
+            earned = total(self.objective.earning(u, w, self.noise), lifetime.h(u, w, beta, self.noise))
+            return best - earned
+        return lifetime.pseudo_regret(best, value)
 
     def known(self, users: int) -> Known:
         """Return what a policy may know before ``users`` users arrive."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -35,18 +35,13 @@ from hrprob.errors import InvalidInput, check_count
 from hrprob.policies.base import Policy
 from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.simulation.arrivals import WARMUP_USERS, Arrivals, arrivals
+from hrprob.problem.arrivals import Arrivals, arrivals
 from hrprob.simulation.results import Recorder, Timing, kept_users
 from hrprob.simulation.serving import Learning, Served, serve, serve_at_random
-from hrprob.source import Purpose, Source, trial_keys
+from hrprob.source import WARMUP_USERS, Purpose, Source, check_run, trial_keys
 
 __all__ = ["named", "simulate"]
 
-# A user's number is one word of the counter behind the random numbers, and warm-up users have the upper half;
-# so is a trial's.
-MOST_USERS = WARMUP_USERS - 1
-MOST_TRIALS = 2**32 - 2
-LARGEST_SEED = 2**63 - 1
 # Trials in a block: enough to fill vector registers, few enough to stay in the cache.
 MOST_TRIALS_IN_BLOCK = 32
 # Numbers in the contexts of a stretch: 8 MB, which the second-level cache still helps with.
@@ -111,10 +106,10 @@ def simulate(
     >>> result.regret.sel(policy="oracle", user=50).values.tolist()
     [0.0, 0.0]
     """
+    if not isinstance(problem, Problem):
+        raise InvalidInput("problem", "must be a Problem", problem, "for example hrprob.Problem()")
     chosen = named(policies)
-    check_count("users", users, high=MOST_USERS, remedy="at least one user must arrive")
-    check_count("trials", trials, high=MOST_TRIALS, remedy="at least one trial must be played")
-    check_count("seed", seed, low=0, high=LARGEST_SEED, remedy="any whole number of at most 63 bits will do")
+    check_run(users, trials, seed)
     if workers is not None:
         check_count("workers", workers, remedy="it is the number of threads")
     cuts = _Cuts(problem, users, trials, block)
@@ -131,10 +126,12 @@ def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[st
     """Return the policies by name; without one, a policy goes by its kind."""
     if isinstance(policies, Policy):
         policies = [policies]
+    chosen: dict[str, Policy] = {}
     if isinstance(policies, Mapping):
         chosen = dict(policies)
+    elif not isinstance(policies, Iterable) or isinstance(policies, str | bytes):
+        raise InvalidInput("policies", "must be policies", policies, "for example [hrprob.HRUCB()]")
     else:
-        chosen = {}
         for policy in policies:
             name = getattr(policy, "kind", repr(policy))
             if name in chosen:
@@ -148,6 +145,10 @@ def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[st
     if not chosen:
         raise InvalidInput("policies", "must not be empty", policies, "name at least one policy")
     for name, policy in chosen.items():
+        if not isinstance(name, str) or not name:
+            raise InvalidInput("policies", "must go by names of text", name, "quote it")
+        if isinstance(policy, type) and issubclass(policy, Policy):
+            raise InvalidInput("policies", "must be policies", policy, f"call it: {policy.__name__}()")
         if not isinstance(policy, Policy):
             raise InvalidInput(
                 "policies", "must be policies", policy, f"see {name!r}; `hrprob policies` lists them"

@@ -44,8 +44,8 @@ def kept_users(users: int, keep: str | int, rows: int) -> np.ndarray:
     elif keep == "auto":
         steps = [lead * 10**power for power in range(9) for lead in (1, 2, 5)]
         step = next(step for step in steps if rows * (users // step + 2) <= MOST_ENTRIES or step >= users)
-    elif isinstance(keep, int) and not isinstance(keep, bool) and keep >= 1:
-        step = keep
+    elif isinstance(keep, int | np.integer) and not isinstance(keep, bool) and keep >= 1:
+        step = int(keep)
     else:
         raise InvalidInput("keep", 'must be "auto", "all" or a whole number', keep, "it thins the users")
     return np.union1d(np.arange(1, users + 1, step), summary_users(users))

@@ -22,7 +22,7 @@ from jax import lax
 from hrprob import lifetime
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem import Problem
-from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
+from hrprob.problem.arrivals import BLOCK_OF_ROUNDS, Arrivals
 from hrprob.source import Purpose, Source
 
 __all__ = ["MOST_ROUNDS", "Learning", "Served", "serve", "serve_at_random"]
@@ -67,14 +67,16 @@ def serve(
 def _serve_lazily(
     problem: Problem, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> tuple[Learning, Served]:
-    action = policy.select(learning.state, source.key(Purpose.POLICY), arrival.contexts, arrival.beta).astype(
+    seen_level = _seen_level(problem, arrival)
+    action = policy.select(learning.state, source.key(Purpose.POLICY), arrival.contexts, seen_level).astype(
         jnp.int32
     )
     mean, deviation = arrival.mean[action], arrival.deviation[action]
     quota = policy.quota(learning.state, learning.taken, user, arrival.contexts[action])
 
     def extend(stay: _Stay, outcomes: jax.Array) -> _Stay:
-        return _extend(stay, outcomes, arrival.beta, quota)
+        levels = problem.satisfaction.by_round(arrival.beta, source, BLOCK_OF_ROUNDS, stay.played)
+        return _extend(stay, outcomes, levels, quota)
 
     nothing, outcomes = jnp.zeros(()), mean + deviation * arrival.noise
     stay = extend(_Stay(jnp.asarray(True), nothing, nothing, nothing, nothing), outcomes)
@@ -86,19 +88,31 @@ def _serve_lazily(
         stay,
     )
     length = _with_remainder(problem, source, stay.alive, stay.played, mean, deviation, arrival.beta)
-    seen = _see(user, arrival, action, stay._replace(alive=jnp.asarray(False), played=length), outcomes)
+    whole = stay._replace(alive=jnp.asarray(False), played=length)
+    seen = _see(user, arrival, seen_level, action, whole, outcomes)
     learned = Learning(policy.update(learning.state, seen), learning.taken + stay.taken)
     cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
     return learned, Served(action, length, cost)
 
 
-def _see(user: jax.Array, arrival: Arrivals, action: jax.Array, stay: _Stay, outcomes: jax.Array) -> Seen:
+def _seen_level(problem: Problem, arrival: Arrivals) -> jax.Array:
+    return arrival.beta if problem.satisfaction.seen else jnp.full_like(arrival.beta, jnp.nan)
+
+
+def _see(
+    user: jax.Array,
+    arrival: Arrivals,
+    level: jax.Array,
+    action: jax.Array,
+    stay: _Stay,
+    outcomes: jax.Array,
+) -> Seen:
     return Seen(
         user=user,
         contexts=arrival.contexts,
         action=action,
         context=arrival.contexts[action],
-        beta=arrival.beta,
+        beta=level,
         played=stay.played,
         left=~stay.alive,
         taken=stay.taken,
@@ -112,10 +126,12 @@ def _departed(policy: Policy, learning: Learning, user: jax.Array) -> Learning:
     return learning._replace(state=policy.depart(learning.state, user))
 
 
-def _extend(stay: _Stay, outcomes: jax.Array, beta: jax.Array, quota: jax.Array) -> _Stay:
+def _extend(stay: _Stay, outcomes: jax.Array, levels: jax.Array, quota: jax.Array) -> _Stay:
     # Written out by rounds: each is a vector operation over the trials.
     alive, played, taken, total, squares = stay
-    for outcome in outcomes:
+    for i, outcome in enumerate(outcomes):
+        # One level for the whole stay, or one a round.
+        beta = levels[i] if levels.ndim else levels
         takes = alive & (taken < quota)
         played = played + jnp.where(alive, 1.0, 0.0)
         taken = taken + jnp.where(takes, 1.0, 0.0)
@@ -137,7 +153,7 @@ def _with_remainder(
     """Return the length of the stay, its rest drawn from the geometric law if it goes on."""
 
     def rest(pair: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        chance = lifetime.reneging_chance(mean, deviation * deviation, beta, problem.noise)
+        chance = problem.satisfaction.leaving_chance(mean, deviation * deviation, beta, problem.noise)
         waiting = jnp.log(source.uniform(Purpose.REMAINDER)) / jnp.log1p(-chance)
         return jnp.asarray(False), pair[1] + jnp.ceil(waiting)
 
@@ -159,11 +175,11 @@ class _Round(NamedTuple):
 def _serve_by_round(
     problem: Problem, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> tuple[Learning, Served]:
-    root = source.key(Purpose.POLICY)
+    root, level = source.key(Purpose.POLICY), _seen_level(problem, arrival)
 
     def choose(state: Any, played: jax.Array) -> jax.Array:
         key = jax.random.fold_in(root, played.astype(jnp.uint32))
-        return policy.select(state, key, arrival.contexts, arrival.beta)
+        return policy.select(state, key, arrival.contexts, level)
 
     return _play_rounds(problem, policy, learning, user, arrival, source, choose)
 
@@ -190,17 +206,22 @@ def _play_rounds(
     source: Source,
     choose: Any,
 ) -> tuple[Learning, Served]:
+    level = _seen_level(problem, arrival)
+
     def play(now: _Round) -> _Round:
         action = choose(now.learning.state, now.played).astype(jnp.int32)
         mean, deviation = arrival.mean[action], arrival.deviation[action]
         outcome = mean + deviation * problem.noise.draw(source, 1, now.played)[0]
         state, context = now.learning.state, arrival.contexts[action]
         taken = jnp.where(policy.quota(state, now.learning.taken, user, context) > 0, 1.0, 0.0)
-        stays = outcome >= arrival.beta
+        beta = problem.satisfaction.by_round(arrival.beta, source, 1, now.played).reshape(())
+        stays = outcome >= beta
         one = _Stay(stays, jnp.ones(()), taken, taken * outcome, taken * outcome * outcome)
-        seen = _see(user, arrival, action, one, outcome[None])
+        seen = _see(user, arrival, level, action, one, outcome[None])
         learned = Learning(policy.update(state, seen), now.learning.taken + taken)
-        cost = problem.objective.round_cost(arrival.best, arrival.value[action])
+        cost = problem.round_cost(
+            arrival.best, arrival.value[action], mean, deviation * deviation, arrival.beta
+        )
         first = jnp.where(now.played == 0, action, now.first)
         return _Round(stays, learned, now.played + 1.0, first, action, now.cost + cost)
 
@@ -214,5 +235,7 @@ def _play_rounds(
     # of a stay with one action.
     mean, deviation = arrival.mean[end.action], arrival.deviation[end.action]
     length = _with_remainder(problem, source, end.alive, end.played, mean, deviation, arrival.beta)
-    rest = lifetime.pseudo_regret(arrival.best, arrival.value[end.action])
+    rest = problem.rest_cost(
+        arrival.best, arrival.value[end.action], mean, deviation * deviation, arrival.beta
+    )
     return end.learning, Served(end.first, length, end.cost + jnp.where(end.alive, rest, 0.0))

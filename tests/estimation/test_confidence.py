@@ -232,3 +232,13 @@ def test_domains_without_finite_constants_are_refused():
         lipschitz_constants(LINK, 1.2, beta_low=-1.0, beta_high=1.0, variance_floor=0.001)
     with pytest.raises(InvalidInput, match="`beta_high` must be at least 1"):
         lipschitz_constants(LINK, 1.2, beta_low=1.0, beta_high=-1.0)
+
+
+def test_the_bound_of_theta_counts_where_the_slips_are_mended() -> None:
+    wide, narrow = (
+        ConfidenceSets(4.0, 4, ridge=9.0, bound_theta=bound, version="corrected") for bound in (2.0, 1.0)
+    )
+    # λ‖θ*‖_{V⁻¹} ≤ √λ·‖θ*‖, and √λ = 3.
+    assert float(wide.alpha1(10.0, 0.1) - narrow.alpha1(10.0, 0.1)) == pytest.approx(3.0)
+    printed = (ConfidenceSets(4.0, 4, bound_theta=bound).alpha1(10.0, 0.1) for bound in (2.0, 1.0))
+    assert float(next(printed)) == float(next(printed))

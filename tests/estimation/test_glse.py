@@ -305,3 +305,11 @@ class TestGLSE:
     def test_unusable_parameters_are_refused(self, params):
         with pytest.raises(InvalidInput, match=f"`{next(iter(params))}`"):
             glse.GLSE(**params)
+
+
+def test_parameters_are_set_all_or_none() -> None:
+    model = glse.GLSE(ridge=2.0)
+    with pytest.raises(InvalidInput, match="variance_floor"):
+        model.set_params(ridge=3.0, variance_floor=-1.0)
+    assert model.get_params()["ridge"] == 2.0
+    assert model.set_params(ridge=3.0).ridge == 3.0

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from hrprob.precision import double_precision
-from hrprob.simulation.arrivals import WARMUP_USERS, arrivals
-from hrprob.source import Purpose, Source, trial_keys
+from hrprob.problem.arrivals import arrivals
+from hrprob.source import WARMUP_USERS, Purpose, Source, trial_keys
 
 __all__ = ["PLAIN", "Played", "estimates", "play"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hrprob
 from hrprob.policies import kinds
 from hrprob.precision import double_precision
-from hrprob.simulation.arrivals import arrivals
+from hrprob.problem.arrivals import arrivals
 from hrprob.simulation.engine import advance, begin, warm_up
 from hrprob.source import trial_keys
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 import hrprob
 from hrprob.precision import double_precision
-from hrprob.simulation.arrivals import arrivals
+from hrprob.problem.arrivals import arrivals
 from hrprob.simulation.serving import MOST_ROUNDS
 from hrprob.source import trial_keys
 

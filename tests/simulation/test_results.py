@@ -13,8 +13,8 @@ import hrprob
 from hrprob.errors import InvalidInput
 from hrprob.estimation import glse
 from hrprob.precision import double_precision
+from hrprob.problem.arrivals import arrivals
 from hrprob.simulation import results
-from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.engine import advance, begin, warm_up
 from hrprob.simulation.results import kept_users, summary_users
 from hrprob.source import trial_keys
@@ -121,11 +121,20 @@ def test_options_that_make_no_sense(options: dict[str, Any], field: str) -> None
         ([hrprob.Oracle(), hrprob.Oracle()], "must have names of their own, got 'oracle'"),
         ({"a": "oracle"}, "must be policies, got 'oracle'"),
         ([1], "must be policies, got 1"),
+        (None, "must be policies, got None"),
+        ("oracle", "must be policies, got 'oracle'"),
+        ([hrprob.Oracle], "must be policies, got .*call it"),
+        ({1: hrprob.Oracle()}, "must go by names of text, got 1"),
     ],
 )
 def test_policies_that_cannot_be_played(policies: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=f"`policies` {message}"):
         hrprob.simulate(PROBLEM, policies, users=2, trials=1)
+
+
+def test_a_problem_that_is_none() -> None:
+    with pytest.raises(InvalidInput, match="`problem` must be a Problem, got None"):
+        hrprob.simulate(None, hrprob.Oracle(), users=2, trials=1)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

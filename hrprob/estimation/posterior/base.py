@@ -2,32 +2,44 @@
 
 An engine is a record of its settings; what it believes is a tuple of arrays of its own.
 
-==============  =======================================================================
-``init``        the belief before anything is seen
-``fit``         the belief given data: streaming engines take ``tables`` (pairs of a buffer
-                and its rows in use) and the last belief, and live inside compiled programs;
-                the others take data, a key and perhaps a start
-``absorb``      streaming engines only: the belief after one more stay, until the next fit
-``keep``        the others only: what a policy keeps of a fit, of fixed size
-``draw``        one draw of z = (z_θ, z_φ)
+===============  =======================================================================
+``init``         the belief before anything is seen
+``fit``          the belief given data: streaming engines take ``tables`` (pairs of a buffer
+                 and its rows in use) and the last belief, and live inside compiled programs;
+                 the others take data, a key and perhaps a start
+``absorb``       streaming engines only: the belief after one more stay, until the next fit
+``keep``         the others only: what a policy keeps of a fit, of fixed size
+``draw``         one draw of z = (z_θ, z_φ)
 ``log_density``  where the belief has a density: ln q(z)
-==============  =======================================================================
+===============  =======================================================================
+
+The functions below serve all of them alike: :func:`fit` gives a belief, :func:`draw_many`
+draws from it with ln p and, where there is a density, ln p − ln q of every draw, and
+:func:`export` makes a tree for ArviZ of the draws. :func:`sample` is the first two in one.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.nuts import Chains
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import pad
 from hrprob.precision import double_precision
 
-__all__ = ["Draws", "Engine", "draw_many", "export", "fit"]
+__all__ = ["Draws", "Engine", "draw_many", "export", "fit", "has_density", "sample"]
+
+# Particles are not independent of each other. Clouds are: what differs between them is the error.
+_CLOUDS = 4
+# Draws looked at together when their densities are taken; it divides 4000, so nothing is left over.
+_BATCH = 50
 
 
 class Engine(Protocol):
@@ -51,8 +63,22 @@ class Draws(NamedTuple):
 
     theta: np.ndarray  # (chains, draws, d)
     phi: np.ndarray  # (chains, draws, d)
-    z: np.ndarray  # (chains, draws, 2d)
+    z: np.ndarray  # (chains, draws, 2d), and further where the program has further sites
     log_ratio: np.ndarray  # (chains, draws) ln p − ln q up to a constant; 0 where q is taken for p
+    sites: Mapping[str, np.ndarray] = {}  # (chains, draws, ...) each, beyond θ and φ
+    statistics: Mapping[str, np.ndarray] = {}  # (chains, draws) each, by ArviZ's names
+
+
+def has_density(engine: Any) -> bool:
+    """Say whether an engine's belief has a density, so that it can be held against the posterior.
+
+    Examples
+    --------
+    >>> from hrprob.estimation.posterior.engines import make_engine
+    >>> [has_density(make_engine(kind)) for kind in ("nuts", "svi", "laplace", "smc")]
+    [False, True, True, False]
+    """
+    return hasattr(engine, "log_density")
 
 
 def fit(engine: Any, target: Target, data: Any, key: jax.Array, start: Any = None) -> Any:
@@ -61,11 +87,12 @@ def fit(engine: Any, target: Target, data: Any, key: jax.Array, start: Any = Non
         data = jax.tree.map(jnp.asarray, data)
         if not engine.streaming:
             return engine.fit(target, data, key, start)
+        program.check_program(engine, target, data)
         rows = data.x.shape[0]
-        padded = pad(data, capacity_for(rows))
+        wide = pad(data, capacity_for(rows))
         if engine.kind == "smc":
-            return _stream(engine, target, padded, rows)
-        return _fit_at_once(engine, target, padded, rows, engine.init(target) if start is None else start)
+            return _stream(engine, target, wide, rows, key)
+        return _fit_at_once(engine, target, wide, rows, engine.init(target) if start is None else start)
 
 
 def draw_many(
@@ -73,25 +100,54 @@ def draw_many(
 ) -> Draws:
     """Return ``draws`` draws from a belief (all that there are, for ``nuts``), with their importance ratios."""
     with double_precision():
+        data = jax.tree.map(jnp.asarray, data)
+        sites = program.extra_sites(target, data)
         if isinstance(belief, Chains):
-            z, ratio = jnp.asarray(belief.z), jnp.zeros(belief.z.shape[:2])
+            z, ratio, statistics = belief.z, jnp.zeros(belief.z.shape[:2]), belief.statistics()
         else:
-            z, ratio = _draw_many(
-                engine, target, belief, jax.tree.map(jnp.asarray, data), jax.random.split(key, draws)
-            )
-            z, ratio = z[None], ratio[None]
-        theta, phi = target.coefficients(z)
-        return Draws(*(np.asarray(leaf) for leaf in (theta, phi, z, ratio)))
+            keys = jax.random.split(key, draws)
+            z, density, ratio = (leaf[None] for leaf in _draw_many(engine, target, sites, belief, data, keys))
+            statistics = {"lp": np.asarray(density)}
+        theta, phi = target.coefficients(z[..., : target.size])
+        others = program.values(target, sites, z, data)
+        return Draws(
+            np.asarray(theta),
+            np.asarray(phi),
+            np.asarray(z),
+            np.asarray(ratio),
+            {name: np.asarray(leaf) for name, leaf in others.items()},
+            statistics,
+        )
+
+
+def sample(engine: Any, target: Target, data: Any, key: jax.Array, draws: int = 4000) -> Draws:
+    """Return about ``draws`` draws from the posterior given ``data``, by chain where chains make sense.
+
+    The chains of ``smc`` are clouds of their own, a fit each: where they disagree, there are
+    too few particles.
+    """
+    by_fit, by_draw = jax.random.split(key)
+    if engine.kind != "smc":
+        return draw_many(engine, target, fit(engine, target, data, by_fit), data, by_draw, draws)
+    each = [
+        draw_many(engine, target, fit(engine, target, data, one), data, another, -(-draws // _CLOUDS))
+        for one, another in zip(
+            jax.random.split(by_fit, _CLOUDS), jax.random.split(by_draw, _CLOUDS), strict=True
+        )
+    ]
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *each)
 
 
 def export(draws: Draws, **sample_stats: Any) -> Any:
-    """Return the draws as an ArviZ DataTree."""
+    """Return the draws as an ArviZ DataTree: ``posterior`` and ``sample_stats``."""
     from arviz_base import from_dict
 
-    groups = {"posterior": {"theta": draws.theta, "phi": draws.phi}}
-    statistics = {"log_ratio": draws.log_ratio} | {
-        name: np.asarray(value) for name, value in sample_stats.items()
-    }
+    groups = {"posterior": {"theta": draws.theta, "phi": draws.phi} | dict(draws.sites)}
+    statistics = (
+        {"log_ratio": draws.log_ratio}
+        | dict(draws.statistics)
+        | {name: np.asarray(value) for name, value in sample_stats.items()}
+    )
     dims = {"theta": ["feature"], "phi": ["feature"]}
     coords = {"feature": [f"x{j + 1}" for j in range(draws.theta.shape[-1])]}
     return from_dict(groups | {"sample_stats": statistics}, dims=dims, coords=coords)
@@ -103,31 +159,35 @@ def _fit_at_once(engine: Any, target: Target, data: Any, rows: Any, start: Any) 
 
 
 @jax.jit
-def _stream(engine: Any, target: Target, data: Any, rows: Any) -> Any:
+def _stream(engine: Any, target: Target, data: Any, rows: Any, key: jax.Array) -> Any:
     """Return the particles after all rows, moved whenever the rows have grown by the engine's factor."""
+
+    def move(belief: Any, number: Any) -> Any:
+        seen = jnp.where(jnp.arange(data.x.shape[0]) <= number, 1.0, 0.0)
+        so_far = type(data)(data.x, data.rounds * seen, data.total * seen, data.squares * seen)
+        return engine.fit(target, [(so_far, number + 1)], belief)
 
     def step(number: Any, carry: Any) -> Any:
         belief, due = carry
         stay = jax.tree.map(lambda leaf: leaf[number], data)
         belief = engine.absorb(target, belief, stay)
-        seen = jnp.where(jnp.arange(data.x.shape[0]) <= number, 1.0, 0.0)
-        so_far = type(data)(data.x, data.rounds * seen, data.total * seen, data.squares * seen)
         now = (number + 1 >= due) | (number + 1 == rows)
-        belief = jax.lax.cond(
-            now, lambda b: engine.fit(target, [(so_far, number + 1)], b), lambda b: b, belief
-        )
+        belief = jax.lax.cond(now, move, lambda belief, number: belief, belief, number)
         return belief, jnp.where(now, jnp.ceil((number + 1) * engine.refit), due)
 
-    return jax.lax.fori_loop(0, rows, step, (engine.init(target), jnp.asarray(1.0)))[0]
+    return jax.lax.fori_loop(0, rows, step, (engine.init(target, key), jnp.asarray(1.0)))[0]
 
 
-@jax.jit
-def _draw_many(engine: Any, target: Target, belief: Any, data: Any, keys: jax.Array) -> Any:
+@functools.partial(jax.jit, static_argnames="sites")
+def _draw_many(
+    engine: Any, target: Target, sites: program.Sites, belief: Any, data: Any, keys: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
     z = jax.vmap(lambda key: engine.draw(target, belief, key))(keys)
-    if not hasattr(engine, "log_density"):
-        return z, jnp.zeros(z.shape[0])
 
-    def ratio(z: jax.Array) -> jax.Array:
-        return target.log_density(z, data) - engine.log_density(target, belief, z)
+    def density(z: jax.Array) -> jax.Array:
+        return program.log_density(target, sites, z, data) if sites else target.log_density(z, data)
 
-    return z, jax.lax.map(ratio, z, batch_size=64)
+    at_draws = jax.lax.map(density, z, batch_size=_BATCH)
+    if not has_density(engine):
+        return z, at_draws, jnp.zeros(z.shape[0])
+    return z, at_draws, at_draws - jax.vmap(lambda z: engine.log_density(target, belief, z))(z)

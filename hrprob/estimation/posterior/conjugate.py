@@ -1,10 +1,11 @@
 r"""θ given the variances: normal, cut to its ball.
 
-Under θ ~ N(0, R²/(d+2)·I), which has the covariance of the uniform prior on the ball, the
-posterior of θ given φ is normal, with a mean and a covariance that one user moves by a
-rank-one update. A draw of it with ‖θ‖ ≤ R is kept with chance
-exp((d+2)/2·(‖θ‖²/R² − 1)): that divides the normal prior out and leaves the uniform one
-on the ball, exactly.
+Under θ ~ N(0, I/κ) the posterior of θ given φ is normal, with a mean and a covariance that
+one user moves by a rank-one update. Where the prior is N(0, I/κ₀) cut to the ball ‖θ‖ ≤ R
+instead, with κ₀ ≤ κ (κ₀ = 0 is the uniform one), a draw in the ball is kept with chance
+exp(½(κ − κ₀)(‖θ‖² − R²)): that divides the one prior out and leaves the other, exactly.
+κ is at least (d+2)/R², which has the covariance of the uniform prior, so that draws lie in
+the ball before anything is seen.
 """
 
 from __future__ import annotations
@@ -23,18 +24,27 @@ _TRIES = 32
 _WRITTEN_OUT = 8
 
 
-def prior_precision(dimension: int, radius: Any) -> Any:
-    """Return (d + 2)/R², the precision of θ's normal prior."""
-    return (dimension + 2.0) / radius**2
+def prior_precision(dimension: int, radius: Any, wanted: Any = 0.0) -> Any:
+    """Return κ, the precision of θ's normal prior, where ``wanted`` is κ₀.
+
+    Examples
+    --------
+    >>> float(prior_precision(4, 1.0)), float(prior_precision(4, 1.0, wanted=16.0))
+    (6.0, 16.0)
+    """
+    return jnp.maximum((dimension + 2.0) / jnp.square(radius), wanted)
 
 
-def keep_in_ball(key: jax.Array, tries: jax.Array, radius: Any) -> tuple[jax.Array, jax.Array]:
-    """Return the first of some tries at θ (tries, d) that is kept, and its number.
+def keep_in_ball(
+    key: jax.Array, tries: jax.Array, radius: Any, wanted: Any = 0.0
+) -> tuple[jax.Array, jax.Array]:
+    """Return the first of some tries at θ (tries, d) that is kept, and its number; ``wanted`` is κ₀.
 
     Should none be, the first is pulled onto the ball.
     """
     size = contract(tries, tries) / radius**2
-    chance = jnp.exp(0.5 * (tries.shape[-1] + 2.0) * (size - 1.0))
+    excess = (prior_precision(tries.shape[-1], radius, wanted) - wanted) * jnp.square(radius)
+    chance = jnp.exp(0.5 * excess * (size - 1.0))
     kept = (size <= 1.0) & (jax.random.uniform(key, size.shape) < chance)
     number = jnp.argmax(kept)
     one = tries[number]

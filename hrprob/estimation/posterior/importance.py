@@ -12,6 +12,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ class Reweighted(NamedTuple):
     weight: np.ndarray  # (draws,) adds up to 1
     pareto_k: float
     effective: float
+    sites: Mapping[str, np.ndarray] = {}  # (draws, ...) each, beyond θ and φ
 
     @property
     def trusted(self) -> bool:
@@ -68,4 +70,5 @@ def reweight(draws: Draws) -> Reweighted:
         weight,
         float(shape),
         float(1.0 / np.sum(weight**2)),
+        {name: value.reshape(-1, *value.shape[2:]) for name, value in draws.sites.items()},
     )

@@ -4,10 +4,14 @@ Chains run side by side in one compiled program. The data are padded to a power 
 and enter as arguments, as do the parameters of model and prior: a growing stream
 compiles anew only when it outgrows its padding. A fit can start from the draws of the
 last one.
+
+What is sampled is the model's program, so latent sites beyond θ and φ are sampled along
+(:mod:`.sites`).
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -15,11 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from numpyro.infer.hmc import hmc
-from numpyro.infer.util import potential_energy
 
 from hrprob.errors import check_count, check_number
+from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.target import Target
-from hrprob.models import Data, pad
+from hrprob.models import Data
 from hrprob.record import record, settle
 
 __all__ = ["NUTS", "Chains", "divergences"]
@@ -31,12 +35,26 @@ _KEPT = 512
 class Chains(NamedTuple):
     """The draws of all chains, and how the sampler fared."""
 
-    z: jax.Array  # (chains, draws, 2d)
+    z: jax.Array  # (chains, draws, 2d), and further where the program has further sites
     log_density: jax.Array  # (chains, draws) ln p(z), up to a constant
     diverging: jax.Array  # (chains, draws) bool
     steps: jax.Array  # (chains, draws) leapfrog steps
     accept: jax.Array  # (chains, draws) mean acceptance probability
     step_size: jax.Array  # (chains, draws)
+    energy: jax.Array  # (chains, draws) −ln p(z) and the kinetic part, before the last step
+
+    def statistics(self) -> dict[str, np.ndarray]:
+        """Return how the sampler fared, by the names that ArviZ has for it."""
+        steps = np.asarray(self.steps)
+        return {
+            "lp": np.asarray(self.log_density),
+            "diverging": np.asarray(self.diverging),
+            "n_steps": steps,
+            "tree_depth": np.log2(np.maximum(steps, 1)).astype(int) + 1,
+            "acceptance_rate": np.asarray(self.accept),
+            "step_size": np.asarray(self.step_size),
+            "energy": np.asarray(self.energy),
+        }
 
 
 @record(static=("chains", "warmup", "draws", "depth"))
@@ -82,23 +100,26 @@ class NUTS:
         The chains then begin at some of those, with their covariance as metric.
         """
         by_start, by_run = jax.random.split(key)
-        size = target.size
-        if start is None:
-            # In these coordinates the prior's own scale is 1.
-            first, metric = 0.5 * jax.random.normal(by_start, (self.chains, size)), jnp.eye(size)
-        else:
-            draws = jnp.asarray(getattr(start, "z", start)).reshape(-1, size)
-            first = draws[jax.random.randint(by_start, (self.chains,), 0, draws.shape[0])]
-            metric = jnp.cov(draws, rowvar=False).reshape(size, size)
-        return _run(self, target, pad(data), by_run, first, metric)
+        wide, sites = program.padded(target, data)
+        size = program.size(target, sites)
+        # In these coordinates the prior's own scale is 1.
+        first, metric = 0.5 * jax.random.normal(by_start, (self.chains, size)), jnp.eye(size)
+        if start is not None:
+            draws = jnp.asarray(getattr(start, "z", start))
+            known = draws.shape[-1]  # what a policy kept has no sites beyond θ and φ
+            draws = draws.reshape(-1, known)
+            picks = jax.random.randint(by_start, (self.chains,), 0, draws.shape[0])
+            first = first.at[:, :known].set(draws[picks])
+            metric = metric.at[:known, :known].set(jnp.cov(draws, rowvar=False).reshape(known, known))
+        return _run(self, target, sites, wide, by_run, first, metric)
 
     def init(self, target: Target) -> jax.Array:
         """Return draws of z from the prior, where it is uniform, as many as :meth:`keep` keeps."""
         return jax.random.normal(jax.random.key(0), (_KEPT, target.size))
 
     def keep(self, target: Target, belief: Chains) -> jax.Array:
-        """Return what a policy keeps of a fit: draws of z, evenly thinned."""
-        draws = belief.z.reshape(-1, target.size)
+        """Return what a policy keeps of a fit: draws of z = (z_θ, z_φ), evenly thinned."""
+        draws = belief.z[..., : target.size].reshape(-1, target.size)
         return draws[jnp.linspace(0, draws.shape[0] - 1, _KEPT).astype(jnp.int32)]
 
     def draw(self, target: Target, belief: jax.Array, key: jax.Array, scale: Any = 1.0) -> jax.Array:
@@ -108,15 +129,18 @@ class NUTS:
         return mean + scale * (one - mean)
 
 
-@jax.jit
+@functools.partial(jax.jit, static_argnames="sites")
 def _run(
-    engine: NUTS, target: Target, data: Data, key: jax.Array, first: jax.Array, metric: jax.Array
+    engine: NUTS,
+    target: Target,
+    sites: program.Sites,
+    data: Data,
+    key: jax.Array,
+    first: jax.Array,
+    metric: jax.Array,
 ) -> Chains:
-    d = target.setting.dimension
-
     def potential(z: jax.Array) -> jax.Array:
-        parts = {"theta": z[:d], "phi": z[d:]}
-        return potential_energy(target.model.conditioned, (data, target.setting, target.prior), {}, parts)
+        return -program.log_density(target, sites, z, data)
 
     begin, move = hmc(potential, algo="NUTS")
 
@@ -134,14 +158,14 @@ def _run(
 
         def keep(state: Any, _: None) -> tuple[Any, Chains]:
             state = move(state)
-            step_size = state.adapt_state.step_size
             return state, Chains(
-                state.z,
-                -state.potential_energy,
-                state.diverging,
-                state.num_steps,
-                state.accept_prob,
-                step_size,
+                z=state.z,
+                log_density=-state.potential_energy,
+                diverging=state.diverging,
+                steps=state.num_steps,
+                accept=state.accept_prob,
+                step_size=state.adapt_state.step_size,
+                energy=state.energy,
             )
 
         return lax.scan(keep, state, None, engine.draws)[1]

@@ -12,8 +12,8 @@ Whenever it is time, the particles are resampled and moved by Metropolis steps a
 all stays so far [1]_, in turn a leap to anywhere in the normal distribution with the
 particles' own moments, which most particles take, and a step of a random walk, which
 mends what that normal misses. A draw takes a particle by its weight, θ given it,
-and keeps the pair as :mod:`.conjugate` says: so the prior of θ is the uniform one on the
-ball, exactly. Moving θ along with φ instead would be refused nine times in ten.
+and keeps the pair as :mod:`.conjugate` says: so the prior of θ is the one on the ball,
+exactly. What the prior says of φ beyond the uniform one is part of the weight. Moving θ along with φ instead would be refused nine times in ten.
 
 References
 ----------
@@ -33,13 +33,14 @@ from hrprob.errors import InvalidInput, check_count
 from hrprob.estimation.contraction import contract
 from hrprob.estimation.posterior.conjugate import cholesky, keep_in_ball, prior_precision
 from hrprob.estimation.posterior.target import Target, sum_over_rows
-from hrprob.models import Gaussian
+from hrprob.models import Gaussian, priors
 from hrprob.models.ball import from_ball, to_ball
 from hrprob.models.data import Stays
 from hrprob.record import record, settle
 
 __all__ = ["SMC", "Cloud"]
 
+_PRIORS = (priors.Uniform, priors.Gaussian)
 _TRIES = 12
 # Leaps spread so much wider than the particles.
 _WIDER = 1.2
@@ -91,22 +92,19 @@ class SMC:
             moves=check_count("moves", self.moves, remedy="without a move particles only die out"),
         )
 
-    def init(self, target: Target) -> Cloud:
+    def init(self, target: Target, key: jax.Array | None = None) -> Cloud:
         """Return particles from the prior of φ."""
-        if not isinstance(target.model, Gaussian) or target.prior.kind != "uniform":
+        if not isinstance(target.model, Gaussian) or not isinstance(target.prior, _PRIORS):
             got = (target.model.kind, target.prior.kind)
-            raise InvalidInput(
-                "engine",
-                "must be another than 'smc'",
-                got,
-                "it integrates θ out, which needs normal outcomes and the uniform prior",
-            )
+            remedy = "it integrates θ out, which needs normal outcomes and a uniform or normal prior"
+            raise InvalidInput("engine", "must be another than 'smc'", got, remedy)
         d, n = target.setting.dimension, self.particles
-        by_place, by_moves = jax.random.split(jax.random.key(0))
-        prior = jnp.eye(d) / prior_precision(d, target.setting.bounds.theta)
+        by_place, by_moves = jax.random.split(jax.random.key(0) if key is None else key)
+        prior = jnp.eye(d) / prior_precision(d, target.setting.bounds.theta, _theta_precision(target))
+        z = jax.random.normal(by_place, (n, d))
         return Cloud(
-            jax.random.normal(by_place, (n, d)),
-            jnp.zeros(n),
+            z,
+            _phi_tilt(target, to_ball(z, target.setting.bounds.phi)),
             jnp.tile(prior, (n, 1, 1)),
             jnp.zeros((n, d)),
             jax.random.key_data(by_moves),
@@ -183,7 +181,7 @@ class SMC:
         mean = contract(covariance, sum_rx[:, None, :])
         noise = jax.random.normal(by_theta, mean.shape)
         tries = mean + scale * contract(cholesky(covariance), noise[:, None, :])
-        theta, number = keep_in_ball(by_chance, tries, bounds.theta)
+        theta, number = keep_in_ball(by_chance, tries, bounds.theta, _theta_precision(target))
         centre = weight @ belief.z
         z_phi = centre + scale * (belief.z[picks[number]] - centre)
         # A point pulled onto the sphere has no finite z: take one just within.
@@ -217,13 +215,26 @@ class SMC:
 
         for data, rows in tables:
             sums = jax.tree.map(jnp.add, sums, sum_over_rows(block, data, rows, (phi,), sums, size=_BLOCK))
-        precision = sums.gram.reshape(n, d, d) + prior_precision(d, target.setting.bounds.theta) * jnp.eye(d)
+        prior = prior_precision(d, target.setting.bounds.theta, _theta_precision(target))
+        precision = sums.gram.reshape(n, d, d) + prior * jnp.eye(d)
         factor = cholesky(precision)
         covariance = _inverse(factor)
         fitted = contract(contract(covariance, sums.sum_rx[:, None, :]), sums.sum_rx)
         determinant = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
         value = -0.5 * (sums.log_variance + sums.squares - fitted + contract(z, z)) - determinant
-        return value, (covariance, sums.sum_rx)
+        return value + _phi_tilt(target, phi), (covariance, sums.sum_rx)
+
+
+def _theta_precision(target: Target) -> Any:
+    """Return κ₀, the precision of θ under the prior before it is cut to the ball."""
+    if isinstance(target.prior, priors.Uniform):
+        return 0.0
+    return (target.prior.theta_share * target.setting.bounds.theta) ** -2.0
+
+
+def _phi_tilt(target: Target, phi: jax.Array) -> jax.Array:
+    """Return the log density of φ (particles, d) with respect to the uniform prior, up to a constant."""
+    return target.prior.log_tilt(jnp.zeros_like(phi), phi, target.setting)
 
 
 def _systematic(key: jax.Array, weight: jax.Array, n: int) -> jax.Array:

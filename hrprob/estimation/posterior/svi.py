@@ -3,15 +3,18 @@
 The guide is ``AutoMultivariateNormal`` in the same coordinates as everywhere, so that
 what comes out is a mean and a factor, as with ``laplace``. Data are padded to a power
 of two and enter as arguments: a growing stream compiles anew only when it outgrows its
-padding. A fit can start from the last one.
+padding. A fit can start from the last one. Latent sites of the program beyond θ and φ
+are part of the guide (:mod:`.sites`).
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from numpyro.infer import SVI as Inference
 from numpyro.infer import Trace_ELBO
@@ -20,9 +23,10 @@ from numpyro.optim import Adam
 
 from hrprob.errors import check_count, check_number
 from hrprob.estimation.posterior import laplace
+from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.laplace import Normal
 from hrprob.estimation.posterior.target import Target
-from hrprob.models import Data, pad
+from hrprob.models import Data
 from hrprob.record import record, settle
 
 __all__ = ["SVI"]
@@ -66,37 +70,43 @@ class SVI:
 
     def fit(self, target: Target, data: Data, key: jax.Array, start: Normal | None = None) -> Normal:
         """Return the guide fitted to ``data``, from that of ``start`` where there is one."""
-        if start is None:
-            nothing = jnp.zeros(target.size)
-            start = Normal(nothing, nothing, _FIRST_SPREAD * jnp.eye(target.size))
-        return _run(self, target, pad(data), key, start)
+        wide, sites = program.padded(target, data)
+        size = program.size(target, sites)
+        mean, factor = jnp.zeros(size), _FIRST_SPREAD * jnp.eye(size)
+        if start is not None:
+            known = start.mean.shape[0]  # what a policy kept has no sites beyond θ and φ
+            mean, factor = mean.at[:known].set(start.mean), factor.at[:known, :known].set(start.factor)
+        return _run(self, target, sites, wide, key, Normal(mean, mean, factor))
 
     def keep(self, target: Target, belief: Normal) -> Normal:
-        """Return what a policy keeps of a fit: all of it."""
-        return belief
+        """Return what a policy keeps of a fit: all of it that tells of θ and φ."""
+        covariance = (belief.factor @ belief.factor.T)[: target.size, : target.size]
+        mean = belief.mean[: target.size]
+        return Normal(mean, mean, jnp.linalg.cholesky(covariance))
 
     def draw(self, target: Target, belief: Normal, key: jax.Array, scale: Any = 1.0) -> jax.Array:
         """Return one draw of z, the spread multiplied by ``scale``."""
         return laplace.Laplace().draw(target, belief, key, scale)
 
     def log_density(self, target: Target, belief: Normal, z: jax.Array) -> jax.Array:
-        """Return the log density of the guide at z (2d,)."""
+        """Return the log density of the guide at z."""
         return laplace.Laplace().log_density(target, belief, z)
 
 
-@jax.jit
-def _run(engine: SVI, target: Target, data: Data, key: jax.Array, start: Normal) -> Normal:
-    d = target.setting.dimension
-    # NumPyro lays the sites out by name, φ before θ.
-    swap = jnp.concatenate([jnp.arange(d, 2 * d), jnp.arange(d)])
+@functools.partial(jax.jit, static_argnames="sites")
+def _run(
+    engine: SVI, target: Target, sites: program.Sites, data: Data, key: jax.Array, start: Normal
+) -> Normal:
+    to_guide = program.layout(target, sites)
+    from_guide = np.argsort(to_guide)
     guide = AutoMultivariateNormal(target.model.conditioned)
     cosine = lambda step: engine.rate * (0.505 + 0.495 * jnp.cos(jnp.pi * step / engine.steps))  # noqa: E731
     inference = Inference(
         target.model.conditioned, guide, Adam(cosine), Trace_ELBO(num_particles=engine.particles)
     )
     args = (data, target.setting, target.prior)
-    tril = jnp.linalg.cholesky((start.factor @ start.factor.T)[swap][:, swap])
-    first = {"auto_loc": start.mean[swap], "auto_scale_tril": tril}
+    tril = jnp.linalg.cholesky((start.factor @ start.factor.T)[to_guide][:, to_guide])
+    first = {"auto_loc": start.mean[to_guide], "auto_scale_tril": tril}
     state = inference.init(key, *args, init_params=first)
 
     def step(state: Any, _: None) -> tuple[Any, Any]:
@@ -108,5 +118,5 @@ def _run(engine: SVI, target: Target, data: Data, key: jax.Array, start: Normal)
     # The last tenth averaged: the noise of single steps is gone, the optimum long reached.
     tail = max(engine.steps // 10, 1)
     mean, factor = jnp.mean(means[-tail:], axis=0), jnp.mean(factors[-tail:], axis=0)
-    covariance = (factor @ factor.T)[swap][:, swap]
-    return Normal(mean[swap], mean[swap], jnp.linalg.cholesky(covariance))
+    mean, covariance = mean[from_guide], (factor @ factor.T)[from_guide][:, from_guide]
+    return Normal(mean, mean, jnp.linalg.cholesky(covariance))

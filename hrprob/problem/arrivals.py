@@ -12,16 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.problem import Problem
+from hrprob.problem.problem import Problem
 from hrprob.source import Source
 
-__all__ = ["BLOCK_OF_ROUNDS", "WARMUP_USERS", "Arrivals", "arrivals"]
+__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals"]
 
 # Rounds whose noise is drawn in bulk. Few stays are longer; those draw the rest as they go.
 BLOCK_OF_ROUNDS = 16
-
-# Warm-up users are numbered from here, apart from the users who count.
-WARMUP_USERS = 2**31
 
 
 class Arrivals(NamedTuple):
@@ -29,7 +26,7 @@ class Arrivals(NamedTuple):
 
     users: jax.Array  # (users,) uint32, the number of each user, from 1
     contexts: jax.Array  # (users, actions, d, trials)
-    beta: jax.Array  # (users, trials)
+    beta: jax.Array  # (users, trials) the true level, seen or not
     noise: jax.Array  # (users, rounds, trials) standardised noise of the first rounds
     mean: jax.Array  # (users, actions, trials) θ*ᵀx
     deviation: jax.Array  # (users, actions, trials) √f(φ*ᵀx)
@@ -63,7 +60,7 @@ def _arrive(problem: Problem, users: jax.Array, drawn: Any, beta: jax.Array, noi
     variance = problem.link(_along(contexts, problem.phi))
     # A bound that is met exactly can leave a variance of −1e-17.
     variance = jnp.maximum(variance, 0.0)
-    value = problem.objective.value(mean, variance, beta[:, None], problem.noise)
+    value = problem.value(mean, variance, beta[:, None])
     return Arrivals(users, contexts, beta, noise, mean, jnp.sqrt(variance), value, jnp.max(value, axis=1))
 
 

@@ -1,19 +1,6 @@
-r"""The noise of an outcome, standardised to mean 0 and variance 1.
+r"""The standard normal distribution, the noise of the paper.
 
-An outcome is r = u + √w·e with e drawn from ψ, so the noise enters the theory
-through its distribution function alone.
-
-===========  =========================  ==============================================
-symbol       name                       where
-===========  =========================  ==============================================
-ψ(z)         ``noise.pdf``              Section 3, the location-scale family
-Φ(z)         ``noise.cdf``              chance of reneging at z = (β − u)/√w
-1/Φ(z)       ``noise.inverse_chance``   expected lifetime at z
-===========  =========================  ==============================================
-
-Long lifetimes live in the lower tail, where Φ falls to 1e-300. There 1/Φ is still
-an ordinary number while its textbook derivative −ψ/Φ² is 0/0. The derivatives are
-therefore taken through the reversed hazard rate m = ψ/Φ, which grows only like |z|:
+Its derivatives go through the reversed hazard rate m = ψ/Φ, which grows only like |z|:
 
 .. math::
     (1/\Phi)' = -m/\Phi, \qquad (\ln \Phi)' = m, \qquad m' = -m\,(z + m).
@@ -21,19 +8,19 @@ therefore taken through the reversed hazard rate m = ψ/Φ, which grows only lik
 
 from __future__ import annotations
 
-import functools
 import math
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+from hrprob.noise.base import compiled, real
 from hrprob.precision import float64
 from hrprob.record import record
 from hrprob.source import Purpose, Source
 
-__all__ = ["NORMAL", "Noise", "Normal"]
+__all__ = ["NORMAL", "Normal"]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -41,36 +28,6 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # then under 1e-16 at the depth taken; above it ψ/Φ is a plain quotient.
 _TAIL = -6.0
 _TAIL_DEPTH = 20
-
-# A plain call then compiles one program for each shape, not one for every operation; within a trace
-# the operations are laid out as if this were not here.
-_compiled = functools.partial(jax.jit, inline=True)
-
-
-class Noise(Protocol):
-    """A distribution of mean 0 and variance 1 that the theory can use."""
-
-    kind: ClassVar[str]
-
-    def pdf(self, z: ArrayLike) -> jax.Array:
-        """Return the density ψ(z)."""
-        ...
-
-    def cdf(self, z: ArrayLike) -> jax.Array:
-        """Return the chance of a draw below ``z``."""
-        ...
-
-    def log_cdf(self, z: ArrayLike) -> jax.Array:
-        """Return the logarithm of :meth:`cdf`, right where that underflows."""
-        ...
-
-    def inverse_chance(self, z: ArrayLike) -> jax.Array:
-        """Return 1 / cdf(z), with derivatives that are right in the tail."""
-        ...
-
-    def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
-        """Return the noise of some rounds, from round ``start`` on (counted from 0)."""
-        ...
 
 
 @record()
@@ -93,26 +50,34 @@ class Normal:
     """
 
     kind: ClassVar[str] = "normal"
+    tail: ClassVar[float] = 1.0
+    lowest: ClassVar[float] = -math.inf
 
     @float64
     def pdf(self, z: ArrayLike) -> jax.Array:
         """Return the density at ``z``."""
-        return _pdf(_real(z))
+        return _pdf(real(z))
+
+    @float64
+    def log_pdf(self, z: ArrayLike) -> jax.Array:
+        """Return the log density at ``z``."""
+        z = real(z)
+        return -0.5 * z * z - _LOG_SQRT_2PI
 
     @float64
     def cdf(self, z: ArrayLike) -> jax.Array:
         """Return Φ(z)."""
-        return _cdf(_real(z))
+        return _cdf(real(z))
 
     @float64
     def log_cdf(self, z: ArrayLike) -> jax.Array:
         """Return ln Φ(z)."""
-        return _log_cdf(_real(z))
+        return _log_cdf(real(z))
 
     @float64
     def inverse_chance(self, z: ArrayLike) -> jax.Array:
         """Return 1/Φ(z); infinite below z = −37.5."""
-        return _inverse_chance(_real(z))
+        return _inverse_chance(real(z))
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of some rounds, from round ``start`` on (counted from 0)."""
@@ -121,10 +86,6 @@ class Normal:
 
 NORMAL = Normal()
 """The noise of the paper, and what is assumed where none is named."""
-
-
-def _real(z: ArrayLike) -> jax.Array:
-    return jnp.asarray(z, dtype=float)
 
 
 def _pdf(z: jax.Array) -> jax.Array:
@@ -136,7 +97,7 @@ def _cdf(z: jax.Array) -> jax.Array:
 
 
 @jax.custom_jvp
-@_compiled
+@compiled
 def _reversed_hazard(z: jax.Array) -> jax.Array:
     r"""Return m(z) = ψ(z)/Φ(z), in the tail by Laplace's continued fraction.
 
@@ -151,13 +112,13 @@ def _reversed_hazard(z: jax.Array) -> jax.Array:
 
 
 @jax.custom_jvp
-@_compiled
+@compiled
 def _inverse_chance(z: jax.Array) -> jax.Array:
     return 2.0 / jax.lax.erfc(-z / math.sqrt(2.0))
 
 
 @jax.custom_jvp
-@_compiled
+@compiled
 def _log_cdf(z: jax.Array) -> jax.Array:
     # Φ = ψ/m in the lower tail; ln(1 − Φ(−z)) in the upper, where Φ rounds to 1.
     lower = -0.5 * z * z - _LOG_SQRT_2PI - jnp.log(_reversed_hazard(jnp.minimum(z, _TAIL)))

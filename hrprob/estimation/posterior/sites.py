@@ -1,0 +1,137 @@
+"""Latent values of a program beyond θ and φ, and where they stand in z.
+
+A model of one's own may leave more open than θ and φ: degrees of freedom, a mixing
+weight. Its program samples them under names of their own, and engines that run programs
+(``nuts``, ``svi``) find them in z behind z_θ and z_φ, each in the unconstrained
+coordinates that NumPyro has for its support, by name.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+from numpyro import handlers
+from numpyro.distributions.transforms import biject_to
+from numpyro.infer.util import constrain_fn, potential_energy
+
+from hrprob.errors import InvalidInput
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Data, Model, pad
+from hrprob.precision import is_traced
+
+__all__ = [
+    "Sites",
+    "check_program",
+    "extra_sites",
+    "layout",
+    "log_density",
+    "padded",
+    "size",
+    "split",
+    "values",
+]
+
+Sites = tuple[tuple[str, tuple[int, ...]], ...]
+"""Names of the sites beyond θ and φ, in order, with their shapes in unconstrained coordinates."""
+
+
+def extra_sites(target: Target, data: Data) -> Sites:
+    """Return the latent sites of the target's program beyond θ and φ.
+
+    Examples
+    --------
+    >>> from hrprob.models import Setting, make_model, make_prior, rounds
+    >>> target = Target(make_model("gaussian"), make_prior("uniform"), Setting(1))
+    >>> extra_sites(target, rounds([[1.0]], [0.5]))
+    ()
+    """
+    shapes = jax.eval_shape(lambda: _latent(target, data))
+    missing = {"theta", "phi"} - set(shapes)
+    if missing:
+        must = "must sample `theta` and `phi`"
+        raise InvalidInput("model", must, sorted(shapes), "call hrprob.models.priors.sample in its program")
+    return tuple((name, shapes[name].shape) for name in sorted(shapes) if name not in ("theta", "phi"))
+
+
+def padded(target: Target, data: Data) -> tuple[Data, Sites]:
+    """Return the data padded to a power of two, and the sites beyond θ and φ.
+
+    Where a site has a value for each row nothing is padded: no row is to have a value that
+    is none of the data's.
+    """
+    sites, wide = extra_sites(target, data), pad(data)
+    return (wide if not sites or extra_sites(target, wide) == sites else data), sites
+
+
+def size(target: Target, sites: Sites) -> int:
+    """Return the length of z with these sites."""
+    return target.size + sum(math.prod(shape) for _, shape in sites)
+
+
+def split(target: Target, sites: Sites, z: Any) -> dict[str, Any]:
+    """Return the parts of z (..., size) by the names of their sites."""
+    d = target.setting.dimension
+    parts, place = {"theta": z[..., :d], "phi": z[..., d : 2 * d]}, 2 * d
+    for name, shape in sites:
+        end = place + math.prod(shape)
+        parts[name] = z[..., place:end].reshape(z.shape[:-1] + shape)
+        place = end
+    return parts
+
+
+def layout(target: Target, sites: Sites) -> np.ndarray:
+    """Return the entries of z in the order in which NumPyro lays the same sites out."""
+    parts = split(target, sites, np.arange(size(target, sites)))
+    return np.concatenate([np.ravel(parts[name]) for name in sorted(parts)])
+
+
+def log_density(target: Target, sites: Sites, z: jax.Array, data: Data) -> jax.Array:
+    """Return ln p(z) of the program up to a constant, for one z (size,)."""
+    parts = split(target, sites, z)
+    return -potential_energy(target.model.conditioned, (data, target.setting, target.prior), {}, parts)
+
+
+def values(target: Target, sites: Sites, z: jax.Array, data: Data) -> dict[str, jax.Array]:
+    """Return what the sites beyond θ and φ are at z (chains, draws, size)."""
+    if not sites:
+        return {}
+    parts = split(target, sites, z)
+    arguments = (data, target.setting, target.prior)
+    everything = constrain_fn(target.model.conditioned, arguments, {}, parts, batch_ndims=z.ndim - 1)
+    return {name: everything[name] for name, _ in sites}
+
+
+def check_program(engine: Any, target: Target, data: Data) -> None:
+    """Raise unless an engine that looks at the likelihood alone sees what the program says."""
+    sites = extra_sites(target, data)
+    if sites:
+        names = ", ".join(name for name, _ in sites)
+        remedy = f"the model leaves open more than θ and φ: {names}; take nuts or svi"
+        raise InvalidInput("engine", "must be one that runs programs", engine.kind, remedy)
+    if type(target.model).program is Model.program or is_traced(data):
+        return
+    few = jax.tree.map(lambda leaf: leaf[:8], data)
+    points = jax.random.normal(jax.random.key(0), (3, target.size))
+    apart = [log_density(target, sites, z, few) - target.log_density(z, few) for z in points]
+    if not np.ptp(np.asarray(apart)) < 1e-6 * (1.0 + np.max(np.abs(np.asarray(apart)))):
+        remedy = f"{engine.kind} sees `row_log_likelihood` alone; override it too, or take nuts or svi"
+        must = "must have a program and a likelihood that agree"
+        raise InvalidInput("model", must, target.model.kind, remedy)
+
+
+def _latent(target: Target, data: Data) -> dict[str, jax.Array]:
+    """Return the latent sites of one run of the program, unconstrained."""
+    seeded = handlers.seed(target.model.conditioned, jax.random.key(0))
+    trace = handlers.trace(seeded).get_trace(data, target.setting, target.prior)
+    found = {}
+    for name, site in trace.items():
+        if site["type"] != "sample" or site["is_observed"]:
+            continue
+        if site["fn"].support.is_discrete:
+            remedy = "sum it out, as models/mixture.py does: no engine here samples whole numbers"
+            raise InvalidInput("model", "must have continuous latent sites only", name, remedy)
+        found[name] = biject_to(site["fn"].support).inv(site["value"])
+    return found

@@ -1,0 +1,161 @@
+"""``hrprob fit``: a file of rounds, its posterior, and what is left of it in a folder.
+
+================================  ====================================================
+file                              what it has
+================================  ====================================================
+posterior.nc                      everything, as :meth:`Posterior.load` and ArviZ read it
+summary.json                      the table of parameters, k̂, divergences, concerns
+manifest.json                     what was fitted, with what, seed, versions, times
+coefficients.png, .svg            :func:`~hrprob.fitting.figures.plot_coefficients`
+outcomes.png, .svg                :func:`~hrprob.fitting.figures.plot_outcomes`
+================================  ====================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import math
+import time
+import tomllib
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hrprob import output, plots
+from hrprob.errors import InvalidInput
+from hrprob.fitting import figures, summary
+from hrprob.fitting.fit import fit
+from hrprob.fitting.posterior import Posterior, check_prob
+from hrprob.fitting.table import read_table
+from hrprob.problem import Affine, Bounds
+from hrprob.record import describe
+
+__all__ = ["run"]
+
+_PACKAGES = ("arviz-base", "arviz-stats", "scipy")
+
+
+def run(arguments: Namespace, say: Callable[[str], None], command: list[str]) -> None:
+    """Fit what the arguments of the command line ask for, print it, and write it where told."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    asked = _named("prob", lambda: check_prob(arguments.prob)), _asked(arguments)
+    table = read_table(arguments.file)
+    if arguments.out is None:
+        _print(_fit(table, asked[1]), asked[0], say)
+        return
+    with output.staged(arguments.out, job="fit") as folder:
+        posterior = _fit(table, asked[1])
+        facts = {
+            "program": "hrprob",
+            "job": "fit",
+            "configuration": _configuration(arguments, posterior),
+            "seed": posterior.seed,
+            "command": command,
+            "wall_seconds": time.perf_counter() - wall,
+            "cpu_seconds": time.process_time() - cpu,
+        }
+        write(folder, posterior, asked[0], facts)
+    _print(posterior, asked[0], say)
+    say(f"\nresults in {arguments.out}")
+
+
+def write(folder: Path, posterior: Posterior, prob: float, facts: dict[str, Any]) -> None:
+    """Write the files of a fit into an empty folder."""
+    posterior.save(folder / "posterior.nc")
+    table = posterior.summary(prob)
+    k = posterior.pareto_k
+    output.write_json(
+        folder / "summary.json",
+        {
+            "parameters": summary.to_plain(table),
+            "prob": prob,
+            "divergences": posterior.divergences,
+            "pareto_k": k if k is not None and math.isfinite(k) else None,
+            "concerns": posterior.concerns(),
+        },
+    )
+    plots.save(figures.plot_coefficients(posterior, prob), folder, "coefficients")
+    plots.save(figures.plot_outcomes(posterior, prob), folder, "outcomes")
+    environment = output.environment()
+    environment["versions"] |= {name: importlib.metadata.version(name) for name in _PACKAGES}
+    files = sorted([path.name for path in folder.iterdir()] + [output.MANIFEST])
+    output.write_json(folder / output.MANIFEST, {**facts, **environment, "files": files})
+
+
+def _print(posterior: Posterior, prob: float, say: Callable[[str], None]) -> None:
+    table = posterior.summary(prob)
+    say(summary.as_text(table))
+    if posterior.pareto_k is not None:
+        say(f"Pareto k̂ {posterior.pareto_k:.2f}")
+    if posterior.divergences is not None:
+        say(f"{posterior.divergences} divergences")
+    for concern in posterior.concerns():
+        say(f"! {concern}")
+
+
+def _asked(arguments: Namespace) -> dict[str, Any]:
+    """Return the keywords of :func:`fit`, complaints naming the options of the command line."""
+    return {
+        "engine": _table("engine", arguments.engine),
+        "model": _table("model", arguments.model),
+        "prior": _table("prior", arguments.prior),
+        "link": _named("link-", lambda: Affine(arguments.link_slope, arguments.link_offset)),
+        "bounds": _named("bound-", lambda: Bounds(arguments.bound_theta, arguments.bound_phi)),
+        "seed": arguments.seed,
+        "draws": arguments.draws,
+    }
+
+
+def _fit(table: Any, asked: dict[str, Any]) -> Posterior:
+    try:
+        return fit(table, **asked)
+    except InvalidInput as error:
+        options = {"link.offset": "link-offset"} | {
+            name: name for name in ("engine", "model", "prior", "seed", "draws")
+        }
+        first, _, rest = error.field.partition(".")
+        name = options.get(error.field) or options.get(first)
+        if name is None:
+            raise
+        field = f"--{name}" + (f".{rest}" if rest and error.field not in options else "")
+        raise InvalidInput(field, error.must, error.got, error.remedy) from None
+
+
+def _named(option: str, make: Callable[[], Any]) -> Any:
+    """Return what ``make`` makes, complaints naming the option (those that begin so, if it ends in a dash)."""
+    try:
+        return make()
+    except InvalidInput as error:
+        name = option + error.field if option.endswith("-") else option
+        raise InvalidInput(f"--{name}", error.must, error.got, error.remedy) from None
+
+
+def _table(option: str, text: str) -> Any:
+    """Return a kind by its name, or a table of TOML: {kind = "student-t", df = 6.0}."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError as error:
+        must = "must be a name, or a table of TOML"
+        raise InvalidInput(
+            f"--{option}", must, text, f"{error}; for example {{kind = 'nuts', chains = 2}}"
+        ) from None
+
+
+def _configuration(arguments: Namespace, posterior: Posterior) -> dict[str, Any]:
+    return {
+        "data": {
+            "file": str(arguments.file),
+            "sha256": hashlib.sha256(Path(arguments.file).read_bytes()).hexdigest(),
+            "rounds": len(posterior.table),
+        },
+        "engine": describe(posterior.engine),
+        "model": describe(posterior.target.model),
+        "prior": describe(posterior.target.prior),
+        "setting": describe(posterior.setting),
+        "draws": int(posterior.theta.shape[0] * posterior.theta.shape[1]),
+        "prob": arguments.prob,
+    }

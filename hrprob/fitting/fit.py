@@ -1,0 +1,194 @@
+"""Fit a posterior of θ and φ to rounds, with any engine, outcome model and prior."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import InvalidInput, check_count
+from hrprob.estimation.posterior.base import sample
+from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.sites import extra_sites
+from hrprob.estimation.posterior.target import Target
+from hrprob.fitting.posterior import Posterior
+from hrprob.fitting.table import Table, as_table
+from hrprob.models import Model, Setting, Stays, make_model, make_prior, rounds, stays
+from hrprob.precision import double_precision
+from hrprob.problem import Affine, Bounds, Problem
+from hrprob.record import with_fields
+
+__all__ = ["fit"]
+
+DRAWS = 4000
+LARGEST_SEED = 2**63 - 1
+
+
+def fit(
+    data: Any,
+    engine: Any = "nuts",
+    *,
+    model: Any = None,
+    prior: Any = "uniform",
+    link: Affine | None = None,
+    bounds: Bounds | None = None,
+    seed: int = 0,
+    draws: int | None = None,
+    policy: Any = None,
+    users: int | None = None,
+    most_rounds: int = 1000,
+) -> Posterior:
+    """Return the posterior of θ and φ given rounds that were played.
+
+    Parameters
+    ----------
+    data : Problem or table of rounds
+        A table is (x, r), (x, r, user) or (x, r, user, beta), a dictionary, an xarray dataset or
+        a data frame with such columns (x, or x1, ..., xd), the path of a CSV file with them, or
+        a :class:`~hrprob.fitting.table.Table`. A problem is played: see ``policy``.
+    engine : str, table or engine
+        "nuts", the reference; "laplace" and "svi", normal approximations whose Pareto k̂ says
+        whether to trust them; "smc", particles, for normal outcomes.
+    model : str, table or Model
+        How outcomes are distributed given θ and φ: "gaussian" unless told, or what matches the
+        noise of a problem. A model of one's own is one file: see :mod:`hrprob.models.base`.
+    prior : str, table or Prior
+        "uniform" on the balls ‖θ‖ ≤ ``bounds.theta`` and ‖φ‖ ≤ ``bounds.phi``, or "gaussian",
+        cut to them.
+    link : Affine, optional
+        f, from φᵀx to the variance: f(z) = z + 2 unless told. A problem has its own.
+    bounds : Bounds, optional
+        1 and 2 unless told. A problem has its own.
+    seed : int
+        The seed of everything random.
+    draws : int, optional
+        About how many draws, all chains together: 4000 unless told, or what the engine says.
+    policy : Policy, optional
+        Who plays, where ``data`` is a problem: Thompson sampling unless told.
+    users, most_rounds : int, optional
+        How many users it serves, 100 unless told, and how many rounds of each stay are recorded.
+
+    Returns
+    -------
+    Posterior
+        Draws, with ``summary()``, ``predict()``, ``reweight()``, ``to_datatree()``, ``save()``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(400, 2))
+    >>> x /= np.linalg.norm(x, axis=1, keepdims=True)
+    >>> r = x @ [0.6, 0.3] + np.sqrt(x @ [1.2, -1.0] + 2) * rng.normal(size=400)
+    >>> posterior = fit((x, r), engine="laplace")
+    >>> posterior
+    <Posterior by laplace of 'gaussian' outcomes, 'uniform' prior: 1 × 4000 draws, 400 rounds, d = 2>
+    >>> table = posterior.summary(prob=0.9)
+    >>> bool((table.low.sel(parameter="phi[x1]") < 1.2) & (1.2 < table.high.sel(parameter="phi[x1]")))
+    True
+    """
+    check_count("seed", seed, low=0, high=LARGEST_SEED, remedy="any whole number of at most 63 bits will do")
+    chosen = _with_draws(make_engine(engine), draws)
+    if isinstance(data, Problem):
+        table, setting = _played(data, policy, users, seed, most_rounds, link, bounds)
+        outcome = _model_of(data) if model is None else make_model(model)
+    else:
+        _check_unused(policy=policy, users=users)
+        table = as_table(data)
+        setting = Setting(table.dimension, link or Affine(), bounds or Bounds())
+        outcome = make_model("gaussian" if model is None else model)
+    _check_registered(outcome)
+    target = Target(outcome, make_prior(prior), setting)
+    found = sample(
+        chosen, target, _data(target, table), jax.random.key(seed), DRAWS if draws is None else draws
+    )
+    return Posterior(
+        theta=found.theta,
+        phi=found.phi,
+        sites=found.sites,
+        statistics=found.statistics,
+        log_ratio=found.log_ratio,
+        table=table,
+        target=target,
+        engine=chosen,
+        seed=seed,
+    )
+
+
+def _with_draws(engine: Any, draws: int | None) -> Any:
+    """Return the engine with its chains as long as ``draws`` asks for, where it has chains."""
+    if draws is None:
+        return engine
+    check_count("draws", draws, low=8, remedy="some thousand give an interval two digits")
+    if engine.kind != "nuts":
+        return engine
+    return with_fields(engine, draws=-(-draws // engine.chains))
+
+
+def _played(
+    problem: Problem,
+    policy: Any,
+    users: int | None,
+    seed: int,
+    most_rounds: int,
+    link: Affine | None,
+    bounds: Bounds | None,
+) -> tuple[Table, Setting]:
+    from hrprob.fitting.gather import gather
+    from hrprob.policies import Thompson
+
+    for name, given in (("link", link), ("bounds", bounds)):
+        if given is not None:
+            raise InvalidInput(name, "must not be given with a problem", given, "the problem has its own")
+    table = gather(
+        problem,
+        Thompson() if policy is None else policy,
+        users=100 if users is None else users,
+        seed=seed,
+        most_rounds=most_rounds,
+    )
+    return table, Setting(problem.dimension, problem.link, problem.bounds)
+
+
+def _model_of(problem: Problem) -> Model:
+    """Return the outcome model with the noise of a problem."""
+    from hrprob.models import kinds
+
+    kind = {"normal": "gaussian"}.get(problem.noise.kind, problem.noise.kind)
+    if kind not in kinds():
+        remedy = f"no outcome model has the problem's noise; choose one of {', '.join(kinds())}"
+        raise InvalidInput("model", "must be given", None, remedy)
+    noise: Any = problem.noise
+    names = [field.name for field in dataclasses.fields(kinds()[kind])]  # type: ignore[arg-type]
+    given = {name: getattr(noise, name) for name in names if hasattr(noise, name)}
+    if given.get("edge") == 0.0:
+        # Outcomes may have a sharp cut; a likelihood must not, and the model's own thin edge stands for it.
+        del given["edge"]
+    return make_model({"kind": kind} | given)
+
+
+def _data(target: Target, table: Table) -> Any:
+    """Return the rounds as the model is conditioned on them."""
+    single = rounds(table.x, table.r)
+    if target.model.data is not Stays:
+        return single
+    sums = stays(table.x, table.r, table.user)
+    with double_precision():
+        arrays = [jax.tree.map(jnp.asarray, form) for form in (single, sums)]
+        # A site with a value for each row has one for each round.
+        return single if extra_sites(target, arrays[0]) != extra_sites(target, arrays[1]) else sums
+
+
+def _check_unused(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            remedy = "a table has been played already; give a Problem to play one"
+            raise InvalidInput(name, "must not be given with a table of rounds", value, remedy)
+
+
+def _check_registered(model: Model) -> None:
+    if any(leaf is model for leaf in jax.tree.leaves(model)) or not hasattr(model, "kind"):
+        remedy = f"put @hrprob.models.register('a-name') above the class {type(model).__name__}"
+        raise InvalidInput("model", "must be of a registered class", type(model).__name__, remedy)

@@ -1,0 +1,140 @@
+"""What draws of θ, φ and further sites say of outcomes: through the model's own program.
+
+All functions take the program as NumPyro runs it, so that they serve a model of
+somebody's own, with latent sites beyond θ and φ, as they serve those of hrprob.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+from numpyro import handlers
+from numpyro.infer.util import log_likelihood as log_likelihood_of_program
+
+from hrprob import lifetime
+from hrprob.errors import InvalidInput
+from hrprob.estimation.posterior.sites import extra_sites
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Rounds, rounds
+from hrprob.noise import Noise
+from hrprob.precision import double_precision
+
+__all__ = ["log_likelihood", "outcomes", "prior", "reneging"]
+
+Values = dict[str, Any]
+"""Draws (draws, ...) by site."""
+
+# Draws looked at together; a divisor of the usual numbers of draws, or a second program is compiled for the rest.
+_BATCH = 50
+
+
+def log_likelihood(target: Target, x: np.ndarray, r: np.ndarray, values: Values) -> np.ndarray:
+    """Return the log likelihood of every round under every draw, (draws, rounds)."""
+    with double_precision():
+        return np.asarray(_log_likelihood(target, _rounds(x, r), _arrays(values)))
+
+
+def outcomes(target: Target, x: np.ndarray, values: Values, key: jax.Array) -> np.ndarray:
+    """Return one new outcome of every round under every draw, (draws, rounds)."""
+    with double_precision():
+        arrays = _arrays(values)
+        keys = jax.random.split(key, len(arrays["theta"]))
+        return np.asarray(_outcomes(target, _rounds(x, np.zeros(len(x))), arrays, keys))
+
+
+def prior(target: Target, x: np.ndarray, key: jax.Array, draws: int) -> tuple[Values, np.ndarray]:
+    """Return draws of all sites from the prior, and an outcome (draws, rounds) of every round under each."""
+    with double_precision():
+        data = _rounds(x, np.zeros(len(x)))
+        names = ("theta", "phi", *(name for name, _ in extra_sites(target, data)))
+        found = dict(_prior(target, data, jax.random.split(key, draws)))
+        return {name: np.asarray(found[name]) for name in names}, np.asarray(found["r"])
+
+
+def reneging(
+    target: Target, x: np.ndarray, beta: np.ndarray, values: Values
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the chance of reneging and the expected lifetime at contexts x, (draws, contexts) each."""
+    with double_precision():
+        arrays = _arrays(values)
+        if len(arrays) > 2:
+            chance = _chance_by_program(target, x, beta, arrays)
+            return chance, 1.0 / chance
+        u, w = jax.vmap(lambda theta, phi: target.setting.moments(theta, phi, jnp.asarray(x)))(
+            arrays["theta"], arrays["phi"]
+        )
+        noise: Noise = target.model.noise
+        found = lifetime.reneging_chance(u, w, beta, noise), lifetime.h(u, w, beta, noise)
+        return np.asarray(found[0]), np.asarray(found[1])
+
+
+def _chance_by_program(target: Target, x: np.ndarray, beta: np.ndarray, arrays: Values) -> np.ndarray:
+    """Return the chance of an outcome below β where its distribution has parameters of its own."""
+    one, two = (extra_sites(target, _rounds(x[[0] * n], np.zeros(n))) for n in (1, 2))
+    if one != two:
+        got = ", ".join(name for name, _ in one)
+        remedy = "a site with a value for each round says nothing of a new round; leave out `beta`"
+        raise InvalidInput("model", "must have sites that do not grow with the rounds", got, remedy)
+    try:
+        return np.asarray(_chances(target, _rounds(x, np.zeros(len(x))), jnp.asarray(beta), arrays))
+    except NotImplementedError:
+        remedy = "the distribution of its outcome has no `cdf`: write one, or leave out `beta`"
+        raise InvalidInput("model", "must know the chance of reneging", target.model.kind, remedy) from None
+
+
+@jax.jit
+def _log_likelihood(target: Target, data: Rounds, values: Values) -> jax.Array:
+    arguments = (data, target.setting, target.prior)
+
+    def one(values: Values) -> jax.Array:
+        found = log_likelihood_of_program(target.model.conditioned, values, *arguments, batch_ndims=0)
+        return found["r"]
+
+    return jax.lax.map(one, values, batch_size=_BATCH)
+
+
+@jax.jit
+def _outcomes(target: Target, data: Rounds, values: Values, keys: jax.Array) -> jax.Array:
+    def one(pair: tuple[Values, jax.Array]) -> jax.Array:
+        return _run(target, data, *pair)["r"]["value"][:, 0]
+
+    return jax.lax.map(one, (values, keys), batch_size=_BATCH)
+
+
+@jax.jit
+def _prior(target: Target, data: Rounds, keys: jax.Array) -> Values:
+    def one(key: jax.Array) -> Values:
+        trace = _run(target, data, {}, key)
+        found = {name: site["value"] for name, site in trace.items() if site["type"] == "sample"}
+        return found | {"r": found["r"][:, 0]}
+
+    return jax.lax.map(one, keys, batch_size=_BATCH)
+
+
+@jax.jit
+def _chances(target: Target, data: Rounds, beta: jax.Array, values: Values) -> jax.Array:
+    def one(values: Values) -> jax.Array:
+        outcome = _run(target, data, values, jax.random.key(0))["r"]["fn"]
+        while isinstance(outcome, dist.Independent | dist.MaskedDistribution):
+            outcome = outcome.base_dist
+        return jnp.broadcast_to(outcome.cdf(beta[:, None]), (len(data.x), 1))[:, 0]
+
+    return jax.lax.map(one, values, batch_size=_BATCH)
+
+
+def _run(target: Target, data: Rounds, values: Values, key: jax.Array) -> Any:
+    """Return the trace of one unconditioned run of the program with these values at its sites."""
+    program = handlers.seed(handlers.substitute(target.model.program, values), key)
+    return handlers.trace(program).get_trace(data, target.setting, target.prior)
+
+
+def _rounds(x: np.ndarray, r: np.ndarray) -> Rounds:
+    return jax.tree.map(jnp.asarray, rounds(x, r))
+
+
+def _arrays(values: Values) -> Values:
+    return {name: jnp.asarray(value) for name, value in values.items()}

@@ -1,0 +1,202 @@
+"""Mean, deviation, interval and diagnostics of all parameters, as a table and in words.
+
+R-hat, effective sample sizes and Monte Carlo errors of ``nuts`` are those of ArviZ,
+rank-normalised [1]_. The chains of ``smc`` are clouds of particles: draws from one cloud
+repeat its particles, so the error is what the means of the clouds differ by, and there is
+no effective sample size. Draws of ``laplace`` and ``svi`` are independent; whether they are
+draws from the right distribution is the business of the Pareto k̂.
+
+References
+----------
+.. [1] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner, "Rank-normalization,
+   folding, and localization: an improved R-hat", Bayesian Analysis 16(2), 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+
+from hrprob.fitting.posterior import check_prob
+
+if TYPE_CHECKING:
+    from hrprob.fitting.posterior import Posterior
+
+__all__ = ["as_text", "concerns", "summarise", "to_plain"]
+
+MOST_RHAT = 1.01
+LEAST_ESS = 400
+MOST_PARETO_K = 0.7
+# How far the mean of an approximation may be off, in standard deviations, and the factor of its width.
+MOST_SHIFT, MOST_RATIO = 0.2, 1.25
+# A norm so near its bound, for so many draws, is pressed against it: the uniform prior has 1 − 0.98^d.
+_NEAR, _PRESSED = 0.98, 0.5
+
+
+def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
+    """Return the table that :meth:`Posterior.summary` documents."""
+    check_prob(prob)
+    names, draws = _stacked(posterior)
+    low, high = np.quantile(draws, [0.5 - prob / 2, 0.5 + prob / 2], axis=(0, 1))
+    columns = {
+        "mean": draws.mean(axis=(0, 1)),
+        "sd": draws.std(axis=(0, 1), ddof=1),
+        "low": low,
+        "high": high,
+    }
+    columns |= _diagnostics(posterior.engine.kind, draws)
+    facts = {"pareto_k": posterior.pareto_k, "divergences": posterior.divergences}
+    return xarray.Dataset(
+        {name: ("parameter", column) for name, column in columns.items()},
+        coords={"parameter": names},
+        attrs={"prob": prob, "interval": "central", "engine": posterior.engine.kind}
+        | {name: value for name, value in facts.items() if value is not None},
+    )
+
+
+def _stacked(posterior: Posterior) -> tuple[list[str], np.ndarray]:
+    """Return a label for every number that was drawn, and the draws (chain, draw, parameter)."""
+    features = [f"x{j + 1}" for j in range(posterior.setting.dimension)]
+    names, parts = [], []
+    for name, value in ({"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites)).items():
+        for place in np.ndindex(value.shape[2:]):
+            where = features[place[0]] if name in ("theta", "phi") else ", ".join(map(str, place))
+            names.append(f"{name}[{where}]" if where else name)
+            parts.append(value[(slice(None), slice(None), *place)])
+    return names, np.stack(parts, axis=-1)
+
+
+def _diagnostics(kind: str, draws: np.ndarray) -> dict[str, np.ndarray]:
+    from arviz_stats import ess, mcse, rhat  # type: ignore[attr-defined]
+
+    chains = draws.shape[0]
+    if kind not in ("nuts", "smc"):
+        return {"mcse": draws.std(axis=(0, 1), ddof=1) / math.sqrt(draws[..., 0].size)}
+    dataset = xarray.Dataset({"value": (("chain", "draw", "parameter"), draws)})
+    between = {"rhat": rhat(dataset)["value"].values} if chains > 1 else {}
+    if kind == "smc":
+        return {"mcse": draws.mean(axis=1).std(axis=0, ddof=1) / math.sqrt(chains)} | between
+    return {
+        "mcse": mcse(dataset, method="mean")["value"].values,
+        "ess_bulk": ess(dataset, method="bulk")["value"].values,
+        "ess_tail": ess(dataset, method="tail")["value"].values,
+    } | between
+
+
+def concerns(posterior: Posterior) -> list[str]:
+    """Return what :meth:`Posterior.concerns` documents."""
+    table = summarise(posterior)
+    found = []
+    if posterior.divergences:
+        found.append(
+            f"{posterior.divergences} draws of nuts diverged: part of the posterior may be missing; "
+            "raise `accept` of the engine"
+        )
+    if "rhat" in table and not float(table.rhat.max()) <= MOST_RHAT:
+        remedy = "particles" if posterior.engine.kind == "smc" else "warmup"
+        worst = str(table.parameter.values[int(table.rhat.argmax())])
+        found.append(
+            f"R-hat of {worst} is {float(table.rhat.max()):.3f}, above {MOST_RHAT}: "
+            f"chains disagree; raise `{remedy}` of the engine"
+        )
+    if "ess_bulk" in table and not float(table.ess_bulk.min()) >= LEAST_ESS:
+        found.append(
+            f"the least effective sample size is {float(table.ess_bulk.min()):.0f}, below {LEAST_ESS}: "
+            "raise `draws`"
+        )
+    k = table.attrs.get("pareto_k")
+    if k is not None and not k < MOST_PARETO_K:
+        found.append(
+            f"Pareto k̂ is {k:.2f}, not below {MOST_PARETO_K}: {posterior.engine.kind} misses a part of "
+            "the posterior; take nuts"
+        )
+    elif k is not None:
+        found += _off(posterior, table)
+    return found + _pressed(posterior)
+
+
+def _off(posterior: Posterior, table: xarray.Dataset) -> list[str]:
+    """Say where an approximation is off by what its weights put right: k̂ is low all the same."""
+    again = posterior.reweight()
+    _, draws = _stacked(posterior)
+    draws = draws.reshape(-1, draws.shape[-1])
+    mean = again.weight @ draws
+    shift = np.abs(mean - table["mean"].values) / table.sd.values
+    ratio = np.sqrt(again.weight @ (draws - mean) ** 2) / table.sd.values
+    slack = 3.0 / math.sqrt(again.effective)
+    wrong = (shift > MOST_SHIFT + slack) | (np.abs(np.log(ratio)) > math.log(MOST_RATIO) + slack)
+    if not wrong.any():
+        return []
+    worst = int(np.argmax(np.where(wrong, shift + np.abs(np.log(ratio)), -1.0)))
+    return [
+        f"{posterior.engine.kind} has {table.parameter.values[worst]} off by {shift[worst]:.2f} deviations, "
+        f"{1.0 / ratio[worst]:.2f} times as wide as it is: take nuts, or the weights of `reweight()`"
+    ]
+
+
+def _pressed(posterior: Posterior) -> list[str]:
+    found = []
+    for name, symbol in (("theta", "θ"), ("phi", "φ")):
+        bound = float(getattr(posterior.setting.bounds, name))
+        share = float(np.mean(np.linalg.norm(getattr(posterior, name), axis=-1) > _NEAR * bound))
+        if share > _PRESSED and share > 1.5 * (1.0 - _NEAR**posterior.setting.dimension):
+            found.append(
+                f"{share:.0%} of draws have ‖{symbol}‖ within 2 % of its bound {bound:g}: "
+                f"if it may be larger, raise `bounds.{name}`"
+                + (" and the offset of the link" if name == "phi" else "")
+            )
+    return found
+
+
+def as_text(table: xarray.Dataset) -> str:
+    """Return the table as lines of text.
+
+    Examples
+    --------
+    >>> print(as_text(xarray.Dataset(
+    ...     {"mean": ("parameter", [0.5]), "low": ("parameter", [0.25]), "rhat": ("parameter", [1.0])},
+    ...     coords={"parameter": ["theta[x1]"]}, attrs={"prob": 0.9})))
+    parameter   mean     5%   rhat
+    theta[x1]  0.500  0.250  1.000
+    """
+    tail = 50.0 * (1.0 - table.attrs["prob"])
+    heads = {"low": f"{tail:.3g}%", "high": f"{100.0 - tail:.3g}%"}
+    columns = [["parameter", *map(str, table.parameter.values)]]
+    for name, column in table.data_vars.items():
+        columns.append([heads.get(str(name), str(name)), *(_cell(str(name), v) for v in column.values)])
+    widths = [max(map(len, column)) for column in columns]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in zip(*columns, strict=True)
+    )
+
+
+def _cell(name: str, value: float) -> str:
+    if name.startswith("ess"):
+        return f"{value:.0f}"
+    if name == "mcse":
+        return f"{value:.2g}"
+    return f"{value:.3f}"
+
+
+def to_plain(table: xarray.Dataset) -> dict[str, Any]:
+    """Return the table as plain data, by parameter.
+
+    Examples
+    --------
+    >>> to_plain(xarray.Dataset({"mean": ("parameter", [0.5])}, coords={"parameter": ["theta[x1]"]}))
+    {'theta[x1]': {'mean': 0.5}}
+    """
+    return {
+        str(name): {
+            str(column): float(values.values[place]) if math.isfinite(values.values[place]) else None
+            for column, values in table.data_vars.items()
+        }
+        for place, name in enumerate(table.parameter.values)
+    }

@@ -1,0 +1,168 @@
+r"""What every noise offers, and derivatives that are right in the lower tail.
+
+Long lifetimes live in the lower tail, where Ψ falls to 1e-300. There 1/Ψ is still
+an ordinary number while its textbook derivative −ψ/Ψ² is 0/0. The derivatives are
+therefore taken through the reversed hazard rate m = ψ/Ψ:
+
+.. math:: (1/\Psi)' = -m/\Psi, \qquad (\ln \Psi)' = m, \qquad m' = m\,(\psi'/\psi - m).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, ClassVar, Protocol
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from hrprob.precision import float64
+from hrprob.source import Source
+
+__all__ = ["Noise", "Tailed", "compiled", "real"]
+
+# A plain call then compiles one program for each shape, not one for every operation; within a trace
+# the operations are laid out as if this were not here.
+compiled = functools.partial(jax.jit, inline=True)
+
+
+class Noise(Protocol):
+    """A distribution of mean 0 and variance 1 that the theory can use."""
+
+    kind: ClassVar[str]
+
+    @property
+    def tail(self) -> Any:
+        """The deviation of the normal density that ψ falls like below; ∞ if slower, 0 if faster, None if unknown."""
+        ...
+
+    @property
+    def lowest(self) -> Any:
+        """The least value that a draw can have."""
+        ...
+
+    def pdf(self, z: ArrayLike) -> jax.Array:
+        """Return the density ψ(z)."""
+        ...
+
+    def cdf(self, z: ArrayLike) -> jax.Array:
+        """Return the chance of a draw below ``z``."""
+        ...
+
+    def log_cdf(self, z: ArrayLike) -> jax.Array:
+        """Return the logarithm of :meth:`cdf`, right where that underflows."""
+        ...
+
+    def inverse_chance(self, z: ArrayLike) -> jax.Array:
+        """Return 1 / cdf(z), with derivatives that are right in the tail."""
+        ...
+
+    def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
+        """Return the noise of some rounds, from round ``start`` on (counted from 0)."""
+        ...
+
+
+def real(z: ArrayLike) -> jax.Array:
+    """Return ``z`` as an array of floats."""
+    return jnp.asarray(z, dtype=float)
+
+
+class Tailed:
+    """A noise by its log density and the values of Ψ and ln Ψ; the derivatives follow.
+
+    They are along z. The parameters of a noise are known, and nothing is differentiated
+    along them.
+    """
+
+    @property
+    def tail(self) -> Any:
+        """The deviation of the normal density that ψ falls like below; ∞ if slower, 0 if faster, None if unknown."""
+        return None
+
+    @property
+    def lowest(self) -> Any:
+        """The least value that a draw can have."""
+        return -math.inf
+
+    def log_density(self, z: jax.Array) -> jax.Array:
+        """Return ln ψ(z)."""
+        raise NotImplementedError
+
+    def chance(self, z: jax.Array) -> jax.Array:
+        """Return the value of Ψ(z)."""
+        raise NotImplementedError
+
+    def log_chance(self, z: jax.Array) -> jax.Array:
+        """Return the value of ln Ψ(z)."""
+        raise NotImplementedError
+
+    @float64
+    def log_pdf(self, z: ArrayLike) -> jax.Array:
+        """Return the log density at ``z``."""
+        return self.log_density(real(z))
+
+    @float64
+    def pdf(self, z: ArrayLike) -> jax.Array:
+        """Return the density at ``z``."""
+        return jnp.exp(self.log_density(real(z)))
+
+    @float64
+    def cdf(self, z: ArrayLike) -> jax.Array:
+        """Return the chance of a draw below ``z``."""
+        return _cdf(self, real(z))
+
+    @float64
+    def log_cdf(self, z: ArrayLike) -> jax.Array:
+        """Return the logarithm of :meth:`cdf`, right where that underflows."""
+        return _log_cdf(self, real(z))
+
+    @float64
+    def inverse_chance(self, z: ArrayLike) -> jax.Array:
+        """Return 1 / cdf(z); infinite where that is below 1e-308."""
+        return _inverse_chance(self, real(z))
+
+
+@jax.custom_jvp
+@compiled
+def _cdf(noise: Tailed, z: jax.Array) -> jax.Array:
+    return noise.chance(z)
+
+
+@jax.custom_jvp
+@compiled
+def _log_cdf(noise: Tailed, z: jax.Array) -> jax.Array:
+    return noise.log_chance(z)
+
+
+@jax.custom_jvp
+@compiled
+def _inverse_chance(noise: Tailed, z: jax.Array) -> jax.Array:
+    return 1.0 / noise.chance(z)
+
+
+def _reversed_hazard(noise: Tailed, z: jax.Array) -> jax.Array:
+    """Return m = ψ/Ψ; 0 where nothing moves: at an infinite z, and where Ψ = 0."""
+    log_chance = _log_cdf(noise, z)
+    still = jnp.isinf(z) | jnp.isneginf(log_chance)
+    gap = noise.log_density(jnp.where(still, 0.0, z)) - jnp.where(still, 0.0, log_chance)
+    return jnp.where(still, 0.0, jnp.exp(gap))
+
+
+@_cdf.defjvp
+def _cdf_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, Any]:
+    (noise, z), (_, dz) = primals, tangents
+    return _cdf(noise, z), jnp.exp(noise.log_density(z)) * dz
+
+
+@_log_cdf.defjvp
+def _log_cdf_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, Any]:
+    (noise, z), (_, dz) = primals, tangents
+    return _log_cdf(noise, z), _reversed_hazard(noise, z) * dz
+
+
+@_inverse_chance.defjvp
+def _inverse_chance_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, Any]:
+    (noise, z), (_, dz) = primals, tangents
+    value, hazard = _inverse_chance(noise, z), _reversed_hazard(noise, z)
+    return value, jnp.where(hazard == 0.0, 0.0, -value * hazard) * dz

@@ -1,0 +1,66 @@
+"""The noise of a distribution that somebody else wrote: an outcome model of a few lines.
+
+Its tail is as good as the distribution's own ``cdf``; the kinds beside this file reach
+further down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import InvalidInput
+from hrprob.noise.base import Tailed
+from hrprob.record import record
+from hrprob.source import Purpose, Source
+
+__all__ = ["FromDistribution"]
+
+
+@record()
+class FromDistribution(Tailed):
+    """The noise of a NumPyro distribution of mean 0 and variance 1.
+
+    Parameters
+    ----------
+    distribution : numpyro.distributions.Distribution
+        It needs ``log_prob`` and ``cdf``, and ``icdf`` where outcomes are drawn from it.
+
+    Examples
+    --------
+    >>> import numpyro.distributions as dist
+    >>> noise = FromDistribution(dist.Laplace(0.0, 0.5**0.5))
+    >>> f"{noise.inverse_chance(-2.0):.3f}"
+    '33.838'
+    """
+
+    kind: ClassVar[str] = "distribution"
+    distribution: Any
+
+    def log_density(self, z: jax.Array) -> jax.Array:
+        """Return ln ψ(z)."""
+        return self.distribution.log_prob(z)
+
+    def chance(self, z: jax.Array) -> jax.Array:
+        """Return the value of Ψ(z)."""
+        return self._ask("cdf", z, "it is the chance of reneging; or give the model a `noise`")
+
+    def log_chance(self, z: jax.Array) -> jax.Array:
+        """Return the value of ln Ψ(z)."""
+        return jnp.log(self.chance(z))
+
+    def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
+        """Return the noise of some rounds."""
+        uniform = source.uniform(Purpose.NOISE, (rounds,), start)
+        return self._ask("icdf", uniform, "outcomes are drawn through it")
+
+    def _ask(self, method: str, value: jax.Array, remedy: str) -> jax.Array:
+        ask: Callable[[jax.Array], jax.Array] = getattr(self.distribution, method)
+        try:
+            return ask(value)
+        except NotImplementedError:
+            kind = type(self.distribution).__name__
+            raise InvalidInput("noise", f"must be a distribution with `{method}`", kind, remedy) from None

@@ -1,0 +1,118 @@
+r"""Noise from two normal components: skewed, or with two peaks.
+
+The standardised noise is N(m₁, s₁²) with chance p and N(m₂, s₂²) else, where
+
+.. math:: m_1 = -(1-p)\Delta,\quad m_2 = p\Delta,\quad s_1 = \rho s_2,\quad
+    p s_1^2 + (1-p) s_2^2 = 1 - p(1-p)\Delta^2,
+
+so that its mean is 0 and its variance 1 whatever p, Δ and ρ.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import InvalidInput, check_number
+from hrprob.noise.base import Tailed
+from hrprob.noise.normal import NORMAL
+from hrprob.record import record, settle
+from hrprob.source import Purpose, Source
+
+__all__ = ["Mixture"]
+
+
+@record()
+class Mixture(Tailed):
+    """Two normal components, standardised.
+
+    Parameters
+    ----------
+    weight : float
+        p, the chance of the lower component, in (0, 1).
+    gap : float
+        Δ ≥ 0, from the lower mean to the upper, in standard deviations of the whole.
+    ratio : float
+        ρ, the lower component's standard deviation over the upper's.
+
+    Examples
+    --------
+    A rare component far below the rest: long stays end in one bad round.
+
+    >>> noise = Mixture(weight=0.1, gap=2.5)
+    >>> f"{noise.inverse_chance(-2.0):.2f}, {NORMAL.inverse_chance(-2.0):.2f}"
+    '15.38, 43.96'
+    """
+
+    kind: ClassVar[str] = "mixture"
+    weight: Any = 0.3
+    gap: Any = 1.6
+    ratio: Any = 1.0
+
+    def __post_init__(self) -> None:
+        chance, distance, quotient = (
+            "it is the chance of a component",
+            "it is a distance",
+            "it is a ratio of deviations",
+        )
+        settle(
+            self,
+            weight=check_number(
+                "weight", self.weight, low=0, high=1, open_low=True, open_high=True, remedy=chance
+            ),
+            gap=check_number("gap", self.gap, low=0, remedy=distance),
+            ratio=check_number("ratio", self.ratio, low=0, open_low=True, remedy=quotient),
+        )
+        most = (self.weight * (1.0 - self.weight)) ** -0.5
+        if self.gap >= most:
+            remedy = "at that gap the two means alone make a variance of 1"
+            raise InvalidInput("gap", f"must be below {most:.4g}", self.gap, remedy)
+
+    @property
+    def tail(self) -> Any:
+        """The wider component's deviation."""
+        return max(self.components()[1])
+
+    def components(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """Return (m₁, m₂) and (s₁, s₂)."""
+        p, gap = self.weight, self.gap
+        within = 1.0 - p * (1.0 - p) * gap**2
+        upper = jnp.sqrt(within / (p * self.ratio**2 + 1.0 - p))
+        return (-(1.0 - p) * gap, p * gap), (self.ratio * upper, upper)
+
+    def _standardised(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
+        (lower, upper), (narrow, wide) = self.components()
+        return (z - lower) / narrow, (z - upper) / wide
+
+    def log_density(self, z: jax.Array) -> jax.Array:
+        """Return ln ψ(z)."""
+        deviations = self.components()[1]
+        chances = (self.weight, 1.0 - self.weight)
+        each = (
+            jnp.log(p / s) + NORMAL.log_pdf(e)
+            for p, s, e in zip(chances, deviations, self._standardised(z), strict=True)
+        )
+        return jnp.logaddexp(*each)
+
+    def chance(self, z: jax.Array) -> jax.Array:
+        """Return the value of Ψ(z)."""
+        first, second = self._standardised(z)
+        return self.weight * NORMAL.cdf(first) + (1.0 - self.weight) * NORMAL.cdf(second)
+
+    def log_chance(self, z: jax.Array) -> jax.Array:
+        """Return the value of ln Ψ(z)."""
+        first, second = self._standardised(z)
+        p = self.weight
+        below = jnp.logaddexp(jnp.log(p) + NORMAL.log_cdf(first), jnp.log1p(-p) + NORMAL.log_cdf(second))
+        # Where Ψ rounds to 1 its logarithm is that of what lies above.
+        above = jnp.log1p(-(p * NORMAL.cdf(-first) + (1.0 - p) * NORMAL.cdf(-second)))
+        return jnp.where(z > 0.0, above, below)
+
+    def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
+        """Return the noise of some rounds: which component, and a normal number in it."""
+        (lower, upper), (narrow, wide) = self.components()
+        normal = source.normal(Purpose.NOISE, (rounds,), start)
+        first = source.uniform(Purpose.NOISE_AUXILIARY, (rounds,), start) < self.weight
+        return jnp.where(first, lower + narrow * normal, upper + wide * normal)

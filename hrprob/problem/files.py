@@ -1,0 +1,89 @@
+"""Contexts and levels from CSV files."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hrprob.errors import InvalidInput
+
+__all__ = ["check_digest", "read_context_sets", "read_contexts", "read_levels"]
+
+
+def read_context_sets(path: str | Path) -> np.ndarray:
+    """Return the context sets (sets, actions, d) of a CSV file.
+
+    The columns are context, action, x1, ..., xd; contexts and actions are numbered from
+    1 and every context has the same actions.
+    """
+    return read_contexts("sets", path, "context")
+
+
+def read_contexts(field: str, path: str | Path, first: str) -> np.ndarray:
+    """Return the contexts of a CSV file with the columns ``first``, action, x1, ..., xd."""
+    text = _text(field, path)
+    try:
+        rows = [row for row in csv.reader(text.splitlines()) if row]
+    except csv.Error as error:
+        raise InvalidInput(field, "must be a CSV file", str(path), str(error)) from None
+    header = [name.strip() for name in rows[0]] if rows else []
+    dimension = len(header) - 2
+    if dimension < 1 or header != [first, "action", *(f"x{j + 1}" for j in range(dimension))]:
+        raise InvalidInput(
+            field, f"must have the columns {first}, action, x1, ..., xd", ",".join(header), f"see {path}"
+        )
+    points: dict[tuple[int, int], list[float]] = {}
+    for line, row in enumerate(rows[1:], start=2):
+        try:
+            if len(row) != dimension + 2:
+                raise ValueError
+            place = (int(row[0]), int(row[1]))
+            points[place] = [float(entry) for entry in row[2:]]
+        except ValueError:
+            remedy = f"line {line} of {path} needs two whole numbers and {dimension} numbers"
+            raise InvalidInput(field, "must hold numbers only", ",".join(row), remedy) from None
+    sets, actions = (max((place[axis] for place in points), default=0) for axis in (0, 1))
+    # Counted before any product is laid out: one stray number may be huge.
+    whole = 0 < len(points) == sets * actions == len(rows) - 1 and min(min(place) for place in points) >= 1
+    if not whole:
+        raise InvalidInput(
+            field,
+            f"must have one row for every {first} and action",
+            f"{len(rows) - 1} rows",
+            f"number {first}s and actions from 1, each pair once, in {path}",
+        )
+    return np.array([[points[s + 1, a + 1] for a in range(actions)] for s in range(sets)])
+
+
+def read_levels(field: str, path: str | Path) -> list[float]:
+    """Return the levels of a CSV file with the one column beta."""
+    rows = [row for row in csv.reader(_text(field, path).splitlines()) if row]
+    if not rows or [name.strip() for name in rows[0]] != ["beta"]:
+        header = ",".join(rows[0]) if rows else ""
+        raise InvalidInput(field, "must have the one column beta", header, f"see {path}")
+    try:
+        return [float(entry) for (entry,) in rows[1:]]
+    except ValueError:
+        remedy = f"one a line after the first in {path}"
+        raise InvalidInput(field, "must hold numbers only", str(path), remedy) from None
+
+
+def check_digest(path: str | Path, wanted: Any) -> str | None:
+    """Return the SHA-256 digest of a file, None if there is none; raise if it is not the one wanted."""
+    file = Path(path)
+    got = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+    if wanted is not None and got is not None and wanted != got:
+        raise InvalidInput("sha256", f"must be {got}", wanted, f"{path} is not the file that was meant")
+    return got
+
+
+def _text(field: str, path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise InvalidInput(field, "must be a file that can be read", str(path), reason) from None

@@ -1,0 +1,602 @@
+"""From rounds to a posterior: tables, draws, summaries, predictions, trees and files."""
+
+import dataclasses
+
+import arviz_stats
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+import xarray
+from scipy import stats
+
+import hrprob
+from hrprob.errors import InvalidInput
+from hrprob.fitting import figures, predictive
+from hrprob.fitting.gather import gather
+from hrprob.fitting.summary import as_text, to_plain
+from hrprob.fitting.table import Table, as_table, read_table, write_table
+from hrprob.fitting.tree import MOST_ENTRIES
+from hrprob.models import Model, base, priors, register
+from hrprob.noise import StudentT, TruncatedNormal
+from hrprob.record import with_fields
+
+ROUNDS = 60
+THETA, PHI = np.array([0.6, 0.3]), np.array([1.2, -1.0])
+
+
+def some_rounds(n=ROUNDS, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n // 2, 2))
+    x = np.repeat(x / np.linalg.norm(x, axis=1, keepdims=True), 2, axis=0)
+    r = x @ THETA + np.sqrt(x @ PHI + 2) * rng.normal(size=n)
+    return Table(x, r, user=np.repeat(np.arange(n // 2), 2), beta=np.full(n, -0.5))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return some_rounds()
+
+
+@pytest.fixture(scope="module")
+def posterior(table):
+    return hrprob.fit(table, "laplace", seed=3)
+
+
+@pytest.fixture
+def registered():
+    """Take the models that a test registers out again."""
+    before = dict(base._REGISTRY)
+    yield
+    base._REGISTRY.clear()
+    base._REGISTRY.update(before)
+
+
+def test_a_table_is_the_same_whatever_it_comes_as(table, tmp_path):
+    write_table(table, tmp_path / "rounds.csv")
+    columns = {"x1": table.x[:, 0], "x2": table.x[:, 1], "r": table.r, "user": table.user, "beta": table.beta}
+    dataset = xarray.Dataset(
+        {"x": (("round", "feature"), table.x), "r": ("round", table.r), "beta": ("round", table.beta)},
+        coords={"user": ("round", table.user)},
+    )
+    forms = [
+        table,
+        (table.x, table.r, table.user, table.beta),
+        {"x": table.x, "r": table.r, "user": table.user.astype(float), "beta": -0.5},
+        columns,
+        dict(reversed(columns.items())),
+        xarray.Dataset({name: ("round", column) for name, column in columns.items()}),
+        dataset,
+        dataset.drop_vars("x").assign({n: ("round", columns[n]) for n in ("x1", "x2")}).to_dataframe(),
+        tmp_path / "rounds.csv",
+        str(tmp_path / "rounds.csv"),
+    ]
+    for form in forms:
+        made = as_table(form)
+        np.testing.assert_array_equal(made.x, table.x)
+        np.testing.assert_array_equal(made.r, table.r)
+        assert made.user.astype(int).tolist() == table.user.tolist()
+        np.testing.assert_array_equal(made.beta, table.beta)
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "words"),
+    [
+        (([[0.5]], [1.0, 2.0]), "x, r", "shapes"),
+        (([[0.5], [np.nan]], [1.0, 2.0]), "x1", "row 2"),
+        (([[0.5], [0.5]], [1.0, np.inf]), "r", "row 2"),
+        (([[0.5], [1.1]], [1.0, 2.0]), "x", "row 2"),
+        (([["a"]], [1.0]), "x", "numbers"),
+        ((np.zeros((0, 2)), []), "r", "nothing to fit"),
+        (([[0.5]], [1.0], [1, 2]), "user", "one label"),
+        (([[0.5]], [1.0], None, [np.nan]), "beta", "row 1"),
+        (([[0.5]], [1.0], None, ["low"]), "beta", "one level"),
+        (([[0.5]], [1.0], None, [0.5, 0.5]), "beta", "one level"),
+        ({"x1": [0.5], "r": [1.0], "y": [1.0]}, "data", "drop or rename"),
+        ({"x1": [0.5], "x3": [0.5], "r": [1.0]}, "data", "column"),
+        ({"x1": [0.5], "x2": [0.5, 0.5], "r": [1.0]}, "x1, ..., xd", "one entry"),
+        ({"x": [[0.5]], "x1": [0.5], "r": [1.0]}, "data", "x1"),
+        ({"x1": [0.5]}, "data", "column r"),
+        (17, "data", "CSV"),
+    ],
+)
+def test_tables_that_are_none_are_refused(data, field, words):
+    with pytest.raises(InvalidInput, match=words) as complaint:
+        hrprob.fit(data, "laplace")
+    assert complaint.value.field == field
+
+
+def test_gathered_rounds_are_those_that_were_played():
+    problem = hrprob.Problem(theta=[0.9, 0.3], phi=[-1.0, -1.0], satisfaction=hrprob.Uniform(-3.0, 0.5))
+    table = gather(problem, hrprob.Random(), users=80, seed=4, most_rounds=40)
+    played = hrprob.simulate(problem, hrprob.Random(), users=80, trials=1, seed=4).isel(policy=0, trial=0)
+    _, first, length = np.unique(table.user, return_index=True, return_counts=True)
+    np.testing.assert_array_equal(length, np.minimum(played.lifetime.values, 40))
+    assert length.max() == 40  # longer than what is drawn in bulk
+    last = first + length - 1
+    cut = played.lifetime.values > 40
+    below = table.r < table.beta
+    # A user leaves at the first outcome below the level, and not before.
+    np.testing.assert_array_equal(np.flatnonzero(below), last[~cut])
+    np.testing.assert_allclose(np.linalg.norm(table.x, axis=1), 1.0)
+    noise = (table.r - table.x @ problem.theta) / np.sqrt(table.x @ problem.phi + 2)
+    # By Wald's identities Σe and Σ(e² − 1) over stays have mean 0, and variance n and 2n for n rounds.
+    assert abs(noise.sum()) < 4 * np.sqrt(len(noise))
+    assert abs((noise**2 - 1).sum()) < 4 * np.sqrt(2 * len(noise))
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"policy": hrprob.HRUCB(eager=True)}, "policy.eager"),
+        ({"policy": hrprob.HRUCB(warmup=5)}, "policy.warmup"),
+        ({"policy": hrprob.Random(), "most_rounds": 0}, "most_rounds"),
+        ({"link": hrprob.Affine()}, "link"),
+        ({"bounds": hrprob.Bounds()}, "bounds"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(options, field):
+    with pytest.raises(InvalidInput) as complaint:
+        hrprob.fit(hrprob.Problem(), "laplace", **options)
+    assert complaint.value.field == field
+
+
+def test_a_problem_says_what_is_fitted(monkeypatch):
+    class Enough(Exception):
+        pass
+
+    seen = {}
+
+    def stop(*args):
+        seen["args"] = args
+        raise Enough
+
+    monkeypatch.setattr("hrprob.fitting.fit.sample", stop)
+    problem = hrprob.Problem(
+        theta=[0.6, 0.3],
+        phi=[0.5, -0.4],
+        noise=StudentT(df=7.0),
+        link=hrprob.Affine(2.0, 8.0),
+        bounds=hrprob.Bounds(1.5, 3.0),
+    )
+    with pytest.raises(Enough):
+        hrprob.fit(problem, "laplace", policy=hrprob.Random(), users=5)
+    target = seen["args"][1]
+    assert target.model.df == 7.0
+    assert (target.setting.link, target.setting.bounds) == (problem.link, problem.bounds)
+    sharp = problem.replace(noise=TruncatedNormal(width=2.0))
+    with pytest.raises(Enough):
+        hrprob.fit(sharp, "laplace", policy=hrprob.Random(), users=5)
+    assert (seen["args"][1].model.width, seen["args"][1].model.edge) == (2.0, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"engine": "gibbs"}, "engine"),
+        ({"seed": -1}, "seed"),
+        ({"draws": 0}, "draws"),
+        ({"model": "cauchy"}, "model"),
+        ({"prior": "flat"}, "prior"),
+        ({"policy": hrprob.Random()}, "policy"),
+        ({"users": 5}, "users"),
+        ({"bounds": hrprob.Bounds(1.0, 3.0)}, "link.offset"),
+        ({"engine": "smc", "model": "student-t"}, "engine"),
+    ],
+)
+def test_options_that_cannot_be_used(table, options, field):
+    with pytest.raises(InvalidInput) as complaint:
+        hrprob.fit(table, **options)
+    assert complaint.value.field == field
+
+
+def test_the_same_seed_gives_the_same_draws(table, posterior):
+    again, other = hrprob.fit(table, "laplace", seed=3), hrprob.fit(table, "laplace", seed=4)
+    np.testing.assert_array_equal(again.theta, posterior.theta)
+    assert not np.array_equal(other.theta, posterior.theta)
+    assert hrprob.fit(table, "laplace", draws=50).phi.shape == (1, 50, 2)
+
+
+def test_a_summary_is_what_the_draws_say(posterior):
+    summary = posterior.summary(prob=0.8)
+    assert summary.parameter.values.tolist() == ["theta[x1]", "theta[x2]", "phi[x1]", "phi[x2]"]
+    draws = posterior.phi[0, :, 1]
+    row = summary.sel(parameter="phi[x2]")
+    assert float(row["mean"]) == pytest.approx(draws.mean())
+    assert float(row.sd) == pytest.approx(draws.std(ddof=1))
+    assert float(row.mcse) == pytest.approx(draws.std(ddof=1) / np.sqrt(4000))
+    assert [float(row.low), float(row.high)] == pytest.approx(np.quantile(draws, [0.1, 0.9]).tolist())
+    assert set(summary.data_vars) == {"mean", "sd", "low", "high", "mcse"}
+    assert summary.attrs["pareto_k"] == posterior.reweight().pareto_k < 0.7
+    assert posterior.divergences is None
+    assert posterior.concerns() == []
+    assert to_plain(summary)["phi[x2]"]["mean"] == float(row["mean"])
+    lines = as_text(summary).splitlines()
+    assert lines[0].split() == ["parameter", "mean", "sd", "10%", "90%", "mcse"]
+    assert len({len(line) for line in lines}) == 1
+    with pytest.raises(InvalidInput):
+        posterior.summary(prob=1.0)
+
+
+def test_chains_are_compared_where_there_are_chains(posterior):
+    rng = np.random.default_rng(0)
+    theta, phi = 0.2 * rng.normal(size=(4, 500, 2)), 0.2 * rng.normal(size=(4, 500, 2))
+    apart = phi + np.array([0.3, 0.0, 0.0, 0.0])[:, None, None]
+    bad = np.zeros((4, 500), dtype=bool)
+    bad[0, :3] = True
+    sound = dataclasses.replace(
+        posterior, theta=theta, phi=phi, log_ratio=np.zeros((4, 500)), engine=make("nuts")
+    )
+    summary = sound.summary()
+    assert list(summary.data_vars) == ["mean", "sd", "low", "high", "mcse", "ess_bulk", "ess_tail", "rhat"]
+    rhat = arviz_stats.rhat(xarray.Dataset({"v": (("chain", "draw"), phi[..., 1])}))["v"]
+    assert float(summary.rhat.sel(parameter="phi[x2]")) == pytest.approx(float(rhat))
+    assert "pareto_k" not in summary.attrs
+    assert sound.concerns() == []
+    concerns = dataclasses.replace(sound, phi=apart, statistics={"diverging": bad}).concerns()
+    assert [
+        words in concern for words, concern in zip(("3 draws", "R-hat", "effective"), concerns, strict=True)
+    ]
+    alone = dataclasses.replace(sound, theta=theta[:1], phi=phi[:1], log_ratio=np.zeros((1, 500)))
+    assert "rhat" not in alone.summary()
+    clouds = dataclasses.replace(sound, phi=apart, engine=make("smc"))
+    error = apart.mean(axis=1).std(axis=0, ddof=1)[0] / 2
+    assert float(clouds.summary().mcse.sel(parameter="phi[x1]")) == pytest.approx(error)
+    assert any("particles" in concern for concern in clouds.concerns())
+
+
+def make(kind):
+    from hrprob.estimation.posterior.engines import make_engine
+
+    return make_engine(kind)
+
+
+def test_what_a_bound_or_an_approximation_hides_is_said(posterior):
+    pressed = dataclasses.replace(
+        posterior, theta=posterior.theta / np.linalg.norm(posterior.theta, axis=-1, keepdims=True)
+    )
+    assert any("bounds.theta" in concern for concern in pressed.concerns())
+    # Weights that move the mean although none of them is large.
+    shifted = dataclasses.replace(posterior, log_ratio=6.0 * posterior.theta[..., 0])
+    assert shifted.pareto_k < 0.7
+    assert any("theta[x1] off by" in concern for concern in shifted.concerns())
+    heavy = np.log(1e-6 + stats.pareto(0.5).rvs(4000, random_state=0))[None]
+    assert any("Pareto" in concern for concern in dataclasses.replace(posterior, log_ratio=heavy).concerns())
+
+
+def test_predictions_are_those_of_the_draws(posterior):
+    x, beta = np.array([[0.6, 0.0], [0.0, -1.0]]), np.array([-0.5, 0.3])
+    said = posterior.predict(x, beta=beta, prob=0.5)
+    u = np.einsum("cdj,mj->cdm", posterior.theta, x).reshape(-1, 2)
+    w = np.einsum("cdj,mj->cdm", posterior.phi, x).reshape(-1, 2) + 2
+    chance = stats.norm.cdf((beta - u) / np.sqrt(w))
+    for name, values in (("mean", u), ("variance", w), ("reneging_chance", chance), ("lifetime", 1 / chance)):
+        wanted = np.stack([values.mean(0), *np.quantile(values, [0.5, 0.25, 0.75], axis=0)], axis=-1)
+        if name == "lifetime":  # its mean may be infinite, so none is given
+            assert np.isnan(said.lifetime.sel(statistic="mean")).all()
+            wanted[:, 0] = np.nan
+        np.testing.assert_allclose(said[name].values, wanted, rtol=1e-9)
+    assert said.lifetime.sel(statistic="median", context=0) == pytest.approx(np.median(1 / chance[:, 0]))
+    assert set(posterior.predict(x[0]).data_vars) == {"mean", "variance"}
+    for wrong in ({"x": [[1.0]]}, {"x": [[1.0, 1.0]]}, {"x": x, "beta": [0.1]}, {"x": x, "prob": 0}):
+        with pytest.raises(InvalidInput):
+            posterior.predict(**wrong)
+
+
+def test_a_tree_has_what_arviz_looks_for(table, posterior):
+    tree = posterior.to_datatree()
+    sizes = {"chain": 1, "draw": 4000, "round": ROUNDS}
+    assert set(tree.children) == {
+        "posterior",
+        "sample_stats",
+        "log_likelihood",
+        "posterior_predictive",
+        "prior",
+        "prior_predictive",
+        "observed_data",
+        "constant_data",
+    }
+    assert tree["posterior"]["theta"].dims == ("chain", "draw", "feature")
+    assert tree["posterior"].feature.values.tolist() == ["x1", "x2"]
+    assert set(tree["sample_stats"].data_vars) == {"lp", "log_ratio"}
+    assert dict(tree["log_likelihood"].sizes) == dict(tree["posterior_predictive"].sizes) == sizes
+    assert set(tree["constant_data"].data_vars) == {"x", "user", "beta"}
+    u, w = posterior.moments(table.x)
+    wanted = stats.norm.logpdf(table.r, u, np.sqrt(w))
+    np.testing.assert_allclose(tree["log_likelihood"]["r"].values, wanted, rtol=1e-9)
+    # The prior of θ and φ is uniform: ln p is the likelihood, and −|z|²/2 from the coordinates.
+    lp = tree["sample_stats"]["lp"].values
+    assert np.corrcoef(lp[0], wanted.sum(axis=-1)[0])[0, 1] > 0.5
+    again = tree["posterior_predictive"]["r"].values
+    # 4000 draws of each: means within five standard errors of √(E w + V u)/√4000.
+    spread = np.sqrt(w.mean((0, 1)) + u.var((0, 1)))
+    assert np.all(np.abs(again.mean((0, 1)) - u.mean((0, 1))) < 5 * spread / np.sqrt(4000))
+    np.testing.assert_allclose(again.std((0, 1)), spread, rtol=0.08)
+    prior = tree["prior"]["phi"].values
+    assert stats.kstest((np.linalg.norm(prior[0], axis=-1) / 2) ** 2, "uniform").pvalue > 1e-4
+    assert float(arviz_stats.loo(tree).elpd) < 0
+    small = posterior.to_datatree(pointwise=False)
+    assert "log_likelihood" not in small.children
+    assert "prior_predictive" not in small.children
+    assert 4000 * ROUNDS < MOST_ENTRIES
+    with pytest.raises(InvalidInput):
+        posterior.to_datatree(pointwise="some")
+
+
+def test_arviz_draws_from_the_tree(posterior, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    import arviz_plots
+    from matplotlib import pyplot
+
+    tree = posterior.to_datatree()
+    arviz_plots.plot_forest(tree, var_names=["theta", "phi"], backend="matplotlib")
+    arviz_plots.plot_ppc_dist(tree, num_samples=20, backend="matplotlib")
+    pyplot.close("all")
+
+
+def test_a_file_gives_back_what_was_written(posterior, tmp_path):
+    path = tmp_path / "posterior.nc"
+    posterior.save(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["posterior.nc"]
+    again = hrprob.Posterior.load(path)
+    for name in ("theta", "phi", "log_ratio"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(posterior, name))
+    np.testing.assert_array_equal(again.statistics["lp"], posterior.statistics["lp"])
+    for name in ("x", "r", "user", "beta"):
+        np.testing.assert_array_equal(getattr(again.table, name), getattr(posterior.table, name))
+    assert (again.engine, again.target, again.seed) == (posterior.engine, posterior.target, posterior.seed)
+    xarray.testing.assert_identical(again.summary(), posterior.summary())
+    said = [p.predict([[0.6, 0.0]], beta=0.1) for p in (again, posterior)]
+    xarray.testing.assert_identical(*said)
+
+
+def test_a_file_is_written_whole_or_not_at_all(posterior, tmp_path, monkeypatch):
+    path = tmp_path / "posterior.nc"
+    path.write_text("what was there")
+
+    def fail(tree, place, **options):
+        place.write_text("half of it")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(xarray.DataTree, "to_netcdf", fail)
+    with pytest.raises(OSError, match="No space"):
+        posterior.save(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["posterior.nc"]
+    assert path.read_text() == "what was there"
+    with pytest.raises(InvalidInput, match="written"):
+        posterior.save(tmp_path / "no" / "such" / "folder.nc")
+
+
+def test_files_of_other_kinds_are_refused(tmp_path):
+    (tmp_path / "text.nc").write_text("no netCDF")
+    xarray.Dataset({"a": ("b", [1.0])}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+    for name in ("text.nc", "other.nc", "missing.nc"):
+        with pytest.raises(InvalidInput, match=r"Posterior\.save"):
+            hrprob.Posterior.load(tmp_path / name)
+
+
+def test_figures_have_what_they_say(posterior):
+    forest = figures.plot_coefficients(posterior, prob=0.8)
+    assert [len(axes.get_yticklabels()) for axes in forest.axes] == [2, 2]
+    upper, lower = figures.plot_outcomes(posterior, prob=0.8).axes
+    # 60 rounds make 7 groups, whose points are inside or out.
+    for axes in (upper, lower):
+        assert sum(len(line.get_xdata()) for line in axes.lines if line.get_marker() in ("o", "X")) == 7
+    means = np.concatenate([line.get_ydata() for line in upper.lines if line.get_marker() in ("o", "X")])
+    assert means.mean() == pytest.approx(posterior.table.r.mean(), abs=0.05)
+
+
+class DoubleExponential(Model):
+    """A model of one's own, in four lines."""
+
+    def outcome(self, u, w):
+        return dist.Laplace(u, jnp.sqrt(w / 2))
+
+
+class OpenT(Model):
+    """Student-t outcomes whose degrees of freedom are open, with sites that come before and after φ and θ."""
+
+    def program(self, data, setting, prior):
+        theta, phi = priors.sample(prior, setting)
+        df = 2.0 + numpyro.sample("df", dist.Gamma(2.0, 0.1))
+        numpyro.sample("aside", dist.Dirichlet(jnp.ones(3)))
+        numpyro.sample("zest", dist.Normal(3.0, 0.5))
+        u, w = setting.moments(theta, phi, data.x)
+        with numpyro.plate("row", data.x.shape[0]):
+            one = dist.StudentT(df, u[:, None], jnp.sqrt(w * (df - 2.0) / df)[:, None])
+            numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
+
+
+class WithError(Model):
+    """A value for each round."""
+
+    def program(self, data, setting, prior):
+        theta, phi = priors.sample(prior, setting)
+        u, w = setting.moments(theta, phi, data.x)
+        with numpyro.plate("row", data.x.shape[0]):
+            error = numpyro.sample("error", dist.Normal(0.0, 0.1))
+            one = dist.Normal((u + error)[:, None], jnp.sqrt(w)[:, None])
+            numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
+
+
+class Coin(OpenT):
+    """A latent whole number."""
+
+    def program(self, data, setting, prior):
+        numpyro.sample("coin", dist.Bernoulli(0.5))
+        super().program(data, setting, prior)
+
+
+class Headless(OpenT):
+    """A program without φ."""
+
+    def program(self, data, setting, prior):
+        theta = numpyro.sample("theta", prior.theta(setting))
+        with numpyro.plate("row", data.x.shape[0]):
+            numpyro.sample("r", dist.Normal((data.x @ theta)[:, None], 1.0).to_event(1))
+
+
+class TwoFaced(DoubleExponential):
+    """A program that is not what `outcome` says."""
+
+    def program(self, data, setting, prior):
+        theta, phi = priors.sample(prior, setting)
+        u, w = setting.moments(theta, phi, data.x)
+        with numpyro.plate("row", data.x.shape[0]):
+            numpyro.sample("r", dist.Normal(u[:, None], jnp.sqrt(w)[:, None]).to_event(1))
+
+
+def own(model, **options):
+    # A class of its own each time: a record is made of it, and a kind belongs to one class.
+    return register(f"own-{model.__name__}")(
+        type(model.__name__, (model,), {"__doc__": model.__doc__}, **options)
+    )()
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param({"kind": "svi", "steps": 1500}),
+        pytest.param({"kind": "nuts", "warmup": 300, "draws": 500}, marks=pytest.mark.slow),
+    ],
+)
+def test_open_sites_are_fitted_along(table, engine, registered, tmp_path):
+    posterior = hrprob.fit(table, engine, model=own(OpenT))
+    assert list(posterior.sites) == ["aside", "df", "zest"]
+    names = posterior.summary().parameter.values.tolist()
+    assert names[4:] == ["aside[0]", "aside[1]", "aside[2]", "df", "zest"]
+    # What the data say nothing of has its prior: N(3, 0.5), and uniform on the simplex.
+    assert posterior.sites["zest"].mean() == pytest.approx(3.0, abs=0.06)
+    assert posterior.sites["zest"].std() == pytest.approx(0.5, abs=0.05)
+    np.testing.assert_allclose(posterior.sites["aside"].sum(axis=-1), 1.0)
+    np.testing.assert_allclose(posterior.sites["aside"].mean(axis=(0, 1)), 1 / 3, atol=0.05)
+    assert np.all(posterior.sites["df"] > 0)
+    tree = posterior.to_datatree()
+    u, w = posterior.moments(table.x)
+    df = 2 + posterior.sites["df"][..., None]
+    wanted = stats.t.logpdf(table.r, df, u, np.sqrt(w * (df - 2) / df))
+    np.testing.assert_allclose(tree["log_likelihood"]["r"].values, wanted, rtol=1e-8)
+    assert set(tree["prior"].data_vars) == {"theta", "phi", "aside", "df", "zest"}
+    chance = stats.t.cdf(0.2, df, u[..., :1], np.sqrt(w[..., :1] * (df - 2) / df))
+    said = posterior.predict(table.x[:1], beta=0.2)
+    assert float(said.reneging_chance.sel(statistic="mean")[0]) == pytest.approx(chance.mean(), rel=1e-6)
+    posterior.save(tmp_path / "open.nc")
+    again = hrprob.Posterior.load(tmp_path / "open.nc")
+    np.testing.assert_array_equal(again.sites["aside"], posterior.sites["aside"])
+    assert len(figures.plot_coefficients(posterior).axes) == 5
+    assert again.reweight().sites["df"].shape == (posterior.theta[..., 0].size,)
+    base._REGISTRY.pop("own-OpenT")
+    with pytest.raises(InvalidInput, match="import the module"):
+        hrprob.Posterior.load(tmp_path / "open.nc")
+
+
+def test_programs_that_an_engine_cannot_take(table, registered):
+    for model, engine, words in (
+        (OpenT, "laplace", "take nuts or svi"),
+        (OpenT, "smc", "take nuts or svi"),
+        (DoubleExponential, "smc", "normal outcomes"),
+        (Coin, "nuts", "whole numbers"),
+        (Headless, "svi", "`theta` and `phi`"),
+        (TwoFaced, "laplace", "row_log_likelihood"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            hrprob.fit(table, engine, model=own(model))
+    with pytest.raises(InvalidInput, match="register"):
+        hrprob.fit(table, "nuts", model=OpenT())
+
+
+@pytest.mark.slow
+def test_a_model_of_ones_own_is_fitted_by_all_who_can(table, registered):
+    model = own(DoubleExponential)
+    by_nuts, by_svi, by_laplace = (
+        hrprob.fit(table, engine, model=model) for engine in ("nuts", "svi", "laplace")
+    )
+    assert by_nuts.concerns() == []
+    summary = by_nuts.summary()
+    # Two means of 4000 draws differ by 0.03 standard deviations; the rest is the guide's own error.
+    assert np.all(np.abs(by_svi.summary()["mean"] - summary["mean"]) < 0.2 * summary.sd)
+    weights = by_laplace.reweight()
+    assert weights.trusted
+    # The density has a kink, so that Laplace's curvature is wrong; its weights put it right.
+    assert np.all(np.abs(np.concatenate(weights.mean()) - summary["mean"]) < 0.3 * summary.sd)
+    noise = stats.laplace(scale=np.sqrt(0.5))
+    u, w = by_nuts.moments([[0.6, 0.0]])
+    chance = noise.cdf((0.1 - u) / np.sqrt(w))
+    said = by_nuts.predict([[0.6, 0.0]], beta=0.1)
+    assert float(said.reneging_chance.sel(statistic="mean")[0]) == pytest.approx(chance.mean(), rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_value_for_each_round(registered):
+    table = some_rounds(20)
+    posterior = hrprob.fit(table, {"kind": "nuts", "warmup": 200, "draws": 250}, model=own(WithError))
+    assert posterior.sites["error"].shape == (4, 250, 20)
+    assert posterior.to_datatree()["log_likelihood"]["r"].shape == (4, 250, 20)
+    assert set(posterior.predict([[1.0, 0.0]]).data_vars) == {"mean", "variance"}
+    with pytest.raises(InvalidInput, match="new round"):
+        posterior.predict([[1.0, 0.0]], beta=0.0)
+
+
+@pytest.mark.slow
+def test_nuts_says_how_it_fared(table):
+    posterior = hrprob.fit(table, "nuts", draws=1001)
+    assert posterior.theta.shape == (4, 251, 2)
+    stats_of = posterior.to_datatree()["sample_stats"]
+    assert set(stats_of.data_vars) == {
+        "lp",
+        "log_ratio",
+        "diverging",
+        "n_steps",
+        "tree_depth",
+        "acceptance_rate",
+        "step_size",
+        "energy",
+    }
+    assert stats_of["diverging"].dtype == bool
+    assert posterior.divergences == 0
+    # A tree of depth k has between 2^(k−1) and 2^k − 1 steps.
+    steps, depth = stats_of["n_steps"].values, stats_of["tree_depth"].values
+    assert np.all((2.0 ** (depth - 1) <= steps) & (steps < 2.0**depth))
+    # The energy is −ln p and the kinetic part, χ²(4)/2 on average 2.
+    kinetic = (stats_of["energy"] + stats_of["lp"]).values
+    assert kinetic.mean() == pytest.approx(2.0, abs=0.4)
+
+
+@pytest.mark.slow
+def test_clouds_of_smc_are_chains(table):
+    posterior = hrprob.fit(table, "smc")
+    assert posterior.phi.shape == (4, 1000, 2)
+    assert list(posterior.summary().data_vars) == ["mean", "sd", "low", "high", "mcse", "rhat"]
+    assert not np.array_equal(posterior.phi[0], posterior.phi[1])
+    other = hrprob.fit(table, "smc", seed=1)
+    assert not np.array_equal(other.phi, posterior.phi)
+    # Each mean is known to √(1/1024 + 1/4000) ≈ 0.035 standard deviations: five of these apart at most.
+    apart = np.abs(other.summary()["mean"] - posterior.summary()["mean"]) / posterior.summary().sd
+    assert float(apart.max()) < 5 * 0.035 * np.sqrt(2)
+
+
+def test_data_of_normal_outcomes_are_summed_by_stay(table, posterior):
+    from hrprob.fitting.fit import _data
+
+    assert _data(posterior.target, table).rounds.tolist() == [2.0] * (ROUNDS // 2)
+    student = with_fields(posterior.target, model=hrprob.models.make_model("student-t"))
+    assert _data(student, table).r.shape == (ROUNDS, 1)
+
+
+def test_draws_of_the_prior_come_by_site(posterior):
+    values, outcomes = predictive.prior(posterior.target, posterior.table.x, jax.random.key(0), 50)
+    assert {name: value.shape for name, value in values.items()} == {"theta": (50, 2), "phi": (50, 2)}
+    assert outcomes.shape == (50, ROUNDS)
+
+
+def test_a_csv_file_is_read_with_its_line_numbers(tmp_path):
+    path = tmp_path / "rounds.csv"
+    path.write_text("\ufeffx1, x2 ,r,beta\n0.1,0.2,0.5,inf\n\n0.3,0.4,-1e-3,2\n", encoding="utf-8")
+    table = read_table(path)
+    assert table.x.tolist() == [[0.1, 0.2], [0.3, 0.4]]
+    assert table.beta.tolist() == [np.inf, 2.0]
+    path.write_text("x1,r\n0.1,0.2\n\n0.3,?\n")
+    with pytest.raises(InvalidInput, match="`r` must be a number, got '\\?': line 4 of"):
+        read_table(path)
