@@ -14,6 +14,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "hrprob.agent": ["Agent"],
+    "hrprob.comparison.paired": ["compare"],
+    "hrprob.comparison.sequential": ["decide"],
     "hrprob.errors": ["InvalidInput"],
     "hrprob.estimation.confidence": ["ConfidenceSets", "lipschitz_constants"],
     "hrprob.estimation.glse": ["GLSE"],
@@ -76,6 +78,8 @@ __all__ = [*_MODULE_OF, "__version__"]
 
 if TYPE_CHECKING:
     from hrprob.agent import Agent as Agent
+    from hrprob.comparison.paired import compare as compare
+    from hrprob.comparison.sequential import decide as decide
     from hrprob.errors import InvalidInput as InvalidInput
     from hrprob.estimation.confidence import ConfidenceSets as ConfidenceSets
     from hrprob.estimation.confidence import lipschitz_constants as lipschitz_constants

@@ -192,6 +192,8 @@ def _run(arguments: argparse.Namespace) -> None:
         output.write(folder, dataset, facts)
     if not arguments.quiet:
         _print(_table_of(output.summary(dataset), experiment.users))
+        for name, noise in json.loads(dataset.attrs["misspecified"]).items():
+            _print(f"{name} believes in {noise['kind']} noise: misspecified")
         _print(f"\nresults in {arguments.out}")
 
 
@@ -210,14 +212,7 @@ def _table_of(summary: dict[str, Any], users: int) -> str:
     for name, entry in summary.items():
         regret, lifetime = _with_error(entry["regret"][str(users)], 1), _with_error(entry["lifetime"], 3)
         rows.append((name, regret, lifetime, f"{entry['seconds']:.1f}"))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
+    return _columns((list(rows[0]), [list(row) for row in rows[1:]], ""))
 
 
 def _with_error(entry: dict[str, float | None], digits: int) -> str:
@@ -343,6 +338,80 @@ def _fit(arguments: argparse.Namespace) -> None:
     run(arguments, (lambda line: None) if arguments.quiet else _print, sys.argv)
 
 
+def _add_compare_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folders", metavar="DIR", nargs="+", help="results of `hrprob run` or `hrprob reproduce`"
+    )
+    parser.add_argument(
+        "--baseline", metavar="NAME", help="compare all others with this policy; else all pairs"
+    )
+    parser.add_argument(
+        "--at", type=int, metavar="USER", help="compare regrets at this user; else at the last"
+    )
+    parser.add_argument(
+        "--until",
+        type=float,
+        metavar="LEVEL",
+        help="play further trials until the leader is told apart from all others at this level",
+    )
+    parser.add_argument(
+        "--most-trials", type=int, default=640, metavar="N", help="most trials with --until (%(default)s)"
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder for comparison.json, figures and report.html")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no tables")
+    _add_import(parser)
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    _prepare_jax()
+    _import(arguments.modules)
+    from hrprob.comparison import command
+    from hrprob.errors import InvalidInput
+
+    say: Callable[[str], None] = (lambda line: None) if arguments.quiet else _print
+    try:
+        done = command.compare_folders(
+            arguments.folders,
+            arguments.out,
+            baseline=arguments.baseline,
+            at=arguments.at,
+            until=arguments.until,
+            most_trials=arguments.most_trials,
+            say=say,
+            progress=sys.stderr.isatty() and not arguments.quiet,
+        )
+    except InvalidInput as error:
+        field = error.field.replace("_", "-")
+        if field in ("baseline", "at", "until", "most-trials"):
+            raise InvalidInput(f"--{field}", error.must, error.got, error.remedy) from None
+        raise
+    for name, found in done.comparisons.items():
+        say(f"\n{name}, user {found.at}, {found.trials} trials")
+        say(_columns(command.table_of_standings(found)))
+        say("")
+        say(_columns(command.table_of_pairs(found)))
+        if name in done.decisions:
+            say(command.in_words(done.decisions[name]))
+    if done.places:
+        say("\nover all problems")
+        say(_columns(command.table_of_places(done.places)))
+    if arguments.out:
+        say(f"\nreport in {Path(arguments.out, 'report.html')}")
+
+
+def _columns(table: tuple[list[str], list[list[Any]], str]) -> str:
+    """Return a table in columns, the first flush left."""
+    rows = [table[0], *([str(cell) for cell in row] for row in table[1])]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
 def _print(text: str) -> None:
     """Print to stdout, with what a terminal of another encoding cannot show replaced."""
     encoding = sys.stdout.encoding or "utf-8"
@@ -400,6 +469,9 @@ COMMANDS = {
         _reproduce,
     ),
     "fit": Command("fit a posterior to rounds of your own", _add_fit_arguments, _fit),
+    "compare": Command(
+        "compare policies that met the same users, trial by trial", _add_compare_arguments, _compare
+    ),
     "policies": Command(
         "describe the policies that a configuration can name", _add_policies_arguments, _policies
     ),

@@ -107,7 +107,7 @@ def write(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, Any]) -> No
     from hrprob import plots
 
     packed = {"zlib": True, "complevel": 1, "shuffle": True}
-    encoding = dict.fromkeys(("regret", "lifetime", "action"), packed)
+    encoding = dict.fromkeys(("regret", "lifetime", "action", "optimal", "best"), packed)
     dataset.to_netcdf(folder / "results.nc", engine="h5netcdf", encoding=encoding)
     write_json(folder / "summary.json", summary(dataset))
     plots.save(plots.plot_regret(dataset), folder, "regret")

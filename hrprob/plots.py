@@ -26,7 +26,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from scipy import special
 
-__all__ = ["COLUMN_WIDTH", "Look", "interval", "look_of", "plot_lifetime", "plot_regret", "save", "style"]
+__all__ = [
+    "COLUMN_WIDTH",
+    "Look",
+    "interval",
+    "label_of",
+    "look_of",
+    "number",
+    "plot_lifetime",
+    "plot_regret",
+    "save",
+    "style",
+]
 
 COLUMN_WIDTH = 3.3
 """Inches: one column of a two-column paper."""
@@ -201,7 +212,7 @@ def plot_lifetime(dataset: xarray.Dataset) -> Figure:
     ['oracle']
     """
     lifetimes = dataset.mean_lifetime.values
-    labels = [_label(str(name)) for name in dataset.policy.values]
+    labels = [label_of(str(name)) for name in dataset.policy.values]
     means = lifetimes.mean(axis=1)
     best = int(np.argmax(means))
     on_scale = _comparable(means[best] - means)
@@ -257,7 +268,7 @@ def _draw_linear(axes: Axes, dataset: xarray.Dataset, on_scale: np.ndarray) -> N
     top = max(tops[on_scale], default=0.0)
     axes.set_xlim(0, float(users[-1]))
     axes.set_ylim(0, 1.05 * top if top > 0 else 1)
-    axes.set_ylabel("regret (rounds)")
+    axes.set_ylabel(f"regret ({dataset.regret.attrs.get('units', 'rounds')})")
     if not on_scale.all():
         names = ", ".join(str(name) for name in dataset.policy.values[~on_scale])
         _note(axes, f"linear; off the scale: {names}")
@@ -272,7 +283,7 @@ def _draw_logarithmic(axes: Axes, dataset: xarray.Dataset) -> None:
     positive = means[(means > 0) & np.isfinite(means)]
     axes.set_xlim(float(users[0]), float(users[-1]))
     axes.set_ylim(positive.min() / 1.5, positive.max() * 1.5)
-    axes.set_ylabel("regret (rounds)")
+    axes.set_ylabel(f"regret ({dataset.regret.attrs.get('units', 'rounds')})")
     zero = ", ".join(str(name) for name in dataset.policy.values[~(means > 0).any(axis=1)])
     _note(axes, f"log–log; zero: {zero}" if zero else "log–log")
 
@@ -300,7 +311,7 @@ def _draw_curves(axes: Axes, dataset: xarray.Dataset, wanted: np.ndarray) -> np.
             **look._asdict(),
             markevery=(start, every),
             markeredgewidth=0,
-            label=_label(str(name)),
+            label=label_of(str(name)),
             zorder=3,
         )
         axes.fill_between(users[shown], low, high, color=look.color, alpha=0.2, linewidth=0, zorder=2)
@@ -319,7 +330,7 @@ def _count(dataset: xarray.Dataset) -> str:
 
 
 def _legend_lines(dataset: xarray.Dataset) -> int:
-    lines = [1 + _label(str(name)).count("\n") for name in dataset.policy.values]
+    lines = [1 + label_of(str(name)).count("\n") for name in dataset.policy.values]
     half = -(-len(lines) // 2)
     return max(sum(lines[:half]), sum(lines[half:]))
 
@@ -337,7 +348,7 @@ def _draw_rows(axes: Axes, rows: np.ndarray, values: np.ndarray, on_scale: np.nd
         look = look_of(place)
         if not on_scale[place]:
             edge = axes.get_yaxis_transform()
-            text = f"← {_number(mean)}"
+            text = f"← {number(mean)}"
             axes.text(0.04, row, text, color=look.color, fontsize=7, va="center", transform=edge)
             continue
         strokes = np.full(values.shape[1], row + 0.27)
@@ -353,17 +364,18 @@ def _draw_rows(axes: Axes, rows: np.ndarray, values: np.ndarray, on_scale: np.nd
             zorder=3,
         )
     axes.xaxis.set_major_locator(MaxNLocator(2))
-    axes.xaxis.set_major_formatter(lambda value, _: _number(value))
+    axes.xaxis.set_major_formatter(lambda value, _: number(value))
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
     """Return a policy's name as text that is not mathematics, in lines of a length that fits."""
     text = "\n".join(textwrap.wrap(name, 20)).replace("$", r"\$")
     # Matplotlib leaves a label out of the legend if it begins with an underscore.
     return f" {text}" if text.startswith("_") else text
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a number as an axis has it."""
     return f"{value:.4g}".replace("-", "−")

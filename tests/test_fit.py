@@ -27,7 +27,7 @@ ROUNDS = 60
 THETA, PHI = np.array([0.6, 0.3]), np.array([1.2, -1.0])
 
 
-def some_rounds(n=ROUNDS, seed=0):
+def some_rounds(n=ROUNDS, seed=2):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n // 2, 2))
     x = np.repeat(x / np.linalg.norm(x, axis=1, keepdims=True), 2, axis=0)
@@ -285,6 +285,8 @@ def test_predictions_are_those_of_the_draws(posterior):
             posterior.predict(**wrong)
 
 
+# Leaving out one of two rounds of a stay can change much; that is about these data.
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
 def test_a_tree_has_what_arviz_looks_for(table, posterior):
     tree = posterior.to_datatree()
     sizes = {"chain": 1, "draw": 4000, "round": ROUNDS}
@@ -316,7 +318,9 @@ def test_a_tree_has_what_arviz_looks_for(table, posterior):
     np.testing.assert_allclose(again.std((0, 1)), spread, rtol=0.08)
     prior = tree["prior"]["phi"].values
     assert stats.kstest((np.linalg.norm(prior[0], axis=-1) / 2) ** 2, "uniform").pvalue > 1e-4
-    assert float(arviz_stats.loo(tree).elpd) < 0
+    # The sum of ln p(r | draws) averaged over draws, less what each round told of itself.
+    most = float(np.log(np.exp(wanted).mean((0, 1))).sum())
+    assert most - 10 < float(arviz_stats.loo(tree).elpd) < most
     small = posterior.to_datatree(pointwise=False)
     assert "log_likelihood" not in small.children
     assert "prior_predictive" not in small.children
@@ -455,11 +459,12 @@ def own(model, **options):
     )()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "engine",
     [
-        pytest.param({"kind": "svi", "steps": 1500}),
-        pytest.param({"kind": "nuts", "warmup": 300, "draws": 500}, marks=pytest.mark.slow),
+        {"kind": "svi", "steps": 1500},
+        {"kind": "nuts", "warmup": 300, "draws": 500},
     ],
 )
 def test_open_sites_are_fitted_along(table, engine, registered, tmp_path):

@@ -97,7 +97,7 @@ def concerns(posterior: Posterior) -> list[str]:
         )
     if "rhat" in table and not float(table.rhat.max()) <= MOST_RHAT:
         remedy = "particles" if posterior.engine.kind == "smc" else "warmup"
-        worst = str(table.parameter.values[int(table.rhat.argmax())])
+        worst = str(table.parameter.values[int(np.argmax(table.rhat.values))])
         found.append(
             f"R-hat of {worst} is {float(table.rhat.max()):.3f}, above {MOST_RHAT}: "
             f"chains disagree; raise `{remedy}` of the engine"
@@ -110,8 +110,8 @@ def concerns(posterior: Posterior) -> list[str]:
     k = table.attrs.get("pareto_k")
     if k is not None and not k < MOST_PARETO_K:
         found.append(
-            f"Pareto k̂ is {k:.2f}, not below {MOST_PARETO_K}: {posterior.engine.kind} misses a part of "
-            "the posterior; take nuts"
+            f"Pareto k̂ is {k:.2f}, not below {MOST_PARETO_K}: the posterior has tails that "
+            f"{posterior.engine.kind} misses; take nuts"
         )
     elif k is not None:
         found += _off(posterior, table)

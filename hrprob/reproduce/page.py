@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import hrprob
+from hrprob.comparison.estimates import MOST_STANDARD_ERRORS
 from hrprob.config import Experiment
 from hrprob.report import Report
-from hrprob.reproduce.verdicts import MOST_STANDARD_ERRORS, Claim, CurvePoint, curve_agrees
+from hrprob.reproduce.verdicts import Claim, CurvePoint, curve_agrees
 
 __all__ = ["last_points", "verdicts_in_words", "write_page"]
 

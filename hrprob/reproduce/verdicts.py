@@ -6,15 +6,9 @@ taken to be ours, so that of the difference is √2 times ours. **A whole curve 
 last user and no point is further off than thirty draws from Student's t (the standard error
 is estimated from few trials) would be in 99 of 100 cases.
 
-**Growth.** Two numbers describe a curve R(t) over the last two thirds of the users, each
-computed in every trial and averaged, with a 95 % t interval over trials:
-
-- the *growth exponent*: slope of ln R(t) on ln t; 1 is linear, ½ is √t, 0 is flat;
-- the *rate ratio*: regret gathered in the last third over that in the middle third; 1 is
-  linear, (√3 − √2)/(√2 − 1) = 0.77 is √t. Unlike the exponent it forgets how the curve began.
-
-A regret is called *sublinear* if both numbers lie below 1 by more than three standard errors, and
-*linear* if the rate ratio does not.
+**Growth** is described by the growth exponent and the rate ratio of
+:mod:`hrprob.comparison.estimates`. A regret is called *sublinear* if both lie below 1 by
+more than three standard errors, and *linear* if the rate ratio does not.
 """
 
 from __future__ import annotations
@@ -26,42 +20,18 @@ import numpy as np
 import xarray
 from scipy import stats
 
+from hrprob.comparison.estimates import (
+    MOST_STANDARD_ERRORS,
+    Estimate,
+    growth_exponent,
+    paired_difference,
+    rate_ratio,
+)
 from hrprob.reproduce.published import published_curves
 
-__all__ = [
-    "Claim",
-    "CurvePoint",
-    "Estimate",
-    "claims",
-    "compare_curves",
-    "curve_agrees",
-    "growth_exponent",
-    "paired_difference",
-    "rate_ratio",
-]
+__all__ = ["Claim", "CurvePoint", "claims", "compare_curves", "curve_agrees"]
 
-MOST_STANDARD_ERRORS = 3.0
 _NOBODY = xarray.Dataset(coords={"policy": np.array([], dtype=str)})
-
-
-class Estimate(NamedTuple):
-    """A mean over trials with its standard error and 95 % interval."""
-
-    mean: float
-    se: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{_short(self.mean)} [{_short(self.low)}, {_short(self.high)}]"
-
-    def below(self, value: float) -> bool:
-        """Say whether the mean lies below ``value`` by more than three standard errors."""
-        return self.mean + MOST_STANDARD_ERRORS * self.se < value
-
-    def above(self, value: float) -> bool:
-        """Say whether the mean lies above ``value`` by more than three standard errors."""
-        return self.mean - MOST_STANDARD_ERRORS * self.se > value
 
 
 class CurvePoint(NamedTuple):
@@ -86,76 +56,6 @@ class Claim(NamedTuple):
     evidence: str
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
-
-
-def estimate(values: np.ndarray) -> Estimate:
-    """Return the mean over trials with its 95 % t interval.
-
-    Examples
-    --------
-    >>> print(estimate(np.array([1.0, 2.0, 3.0])))
-    2.00 [-0.48, 4.48]
-    """
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return Estimate(mean, math.inf, -math.inf, math.inf)
-    se = float(np.std(values, ddof=1) / math.sqrt(len(values)))
-    half = float(stats.t.ppf(0.975, len(values) - 1)) * se
-    return Estimate(mean, se, mean - half, mean + half)
-
-
-def _regret(run: xarray.Dataset, policy: str) -> xarray.DataArray:
-    return run.regret.sel(policy=policy)
-
-
-def growth_exponent(run: xarray.Dataset, policy: str) -> Estimate:
-    """Return the slope of ln R(t) on ln t over the last two thirds of the users."""
-    regret = _regret(run, policy)
-    late = regret.sel(user=slice(int(run.user[-1]) / 3, None))
-    # Equal steps of ln t, so that the many late users do not outweigh the rest.
-    grid = np.unique(np.geomspace(float(late.user[0]), float(late.user[-1]), 40))
-    points = late.sel(user=grid, method="nearest")
-    x = np.log(points.user.values.astype(float))
-    y = np.log(np.maximum(points.values, 1e-12))
-    x = x - x.mean()
-    return estimate((y * x).sum(axis=1) / (x * x).sum())
-
-
-def rate_ratio(run: xarray.Dataset, policy: str) -> Estimate:
-    """Return the regret of the last third over that of the middle third.
-
-    It is a ratio of means, with the interval of Fieller's linearisation: the mean of
-    (last − ratio · middle)/mean(middle) over trials.
-    """
-    regret = _regret(run, policy)
-    last = int(run.user[-1])
-    first, second, third = (
-        regret.sel(user=place, method="nearest").values for place in (last / 3, 2 * last / 3, last)
-    )
-    middle, late = second - first, third - second
-    if np.mean(middle) <= 0:
-        return Estimate(0.0, 0.0, 0.0, 0.0)
-    ratio = float(np.mean(late) / np.mean(middle))
-    spread = estimate((late - ratio * middle) / np.mean(middle))
-    return Estimate(ratio, spread.se, ratio + spread.low, ratio + spread.high)
-
-
-def paired_difference(run: xarray.Dataset, policy: str, other: str, since: float = 0.0) -> Estimate:
-    """Return how much more regret ``policy`` has than ``other`` at the last user, trial by trial.
-
-    With ``since``, only what was gathered after that share of the users counts.
-    """
-
-    def gathered(name: str) -> np.ndarray:
-        regret = _regret(run, name)
-        start = regret.sel(user=max(1.0, since * int(run.user[-1])), method="nearest") if since else 0.0
-        return np.asarray(regret.isel(user=-1) - start)
-
-    return estimate(gathered(policy) - gathered(other))
-
-
 def compare_curves(runs: dict[str, xarray.Dataset]) -> list[CurvePoint]:
     """Return every point of every published curve that was run, beside ours.
 
@@ -172,7 +72,7 @@ def compare_curves(runs: dict[str, xarray.Dataset]) -> list[CurvePoint]:
         for user, published in zip(curve.users, curve.regret, strict=True):
             if user not in run.user.values:
                 continue
-            ours = _regret(run, curve.policy).sel(user=user).values
+            ours = run.regret.sel(policy=curve.policy, user=user).values
             mean, se = float(np.mean(ours)), float(stats.sem(ours)) if len(ours) > 1 else math.nan
             z = (mean - published) / (math.sqrt(2.0) * se) if se > 0 else math.nan
             points.append(

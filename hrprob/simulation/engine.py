@@ -38,7 +38,7 @@ from hrprob.problem import Problem
 from hrprob.problem.arrivals import Arrivals, arrivals
 from hrprob.simulation.results import Recorder, Timing, kept_users
 from hrprob.simulation.serving import Learning, Served, serve, serve_at_random
-from hrprob.source import WARMUP_USERS, Purpose, Source, check_run, trial_keys
+from hrprob.source import MOST_TRIALS, WARMUP_USERS, Purpose, Source, check_run, trial_keys
 
 __all__ = ["named", "simulate"]
 
@@ -64,6 +64,7 @@ def simulate(
     users: int = 30000,
     trials: int = 20,
     seed: int = 0,
+    first_trial: int = 0,
     keep: str | int = "auto",
     block: int | None = None,
     workers: int | None = None,
@@ -82,6 +83,8 @@ def simulate(
         Without names, a policy goes by its kind.
     users, trials, seed : int
         T, the number of independent trials, and the seed of everything random.
+    first_trial : int
+        The number of the first trial: later trials of the same seed extend a run.
     keep : "auto", "all" or int
         Which users the result has: all, or each ``keep``-th from the first, and the last.
         "auto" is all as long as that makes at most 20 million entries a variable, and
@@ -96,8 +99,10 @@ def simulate(
     -------
     xarray.Dataset
         Over policy, trial and user: ``regret`` (cumulative pseudo regret), ``lifetime``
-        (realised), ``action`` (that of the user's first round); over policy and trial:
-        ``mean_lifetime`` of all users; over policy: ``seconds`` spent, compilation aside.
+        (realised), ``action`` (that of the user's first round), ``optimal`` (1 where no action
+        was better than that); over policy and trial: ``mean_lifetime`` of all users; over trial
+        and user: ``best``, the oracle's value, and over trial ``mean_best``, its mean over all
+        users; over policy: ``seconds`` spent, compilation aside.
 
     Examples
     --------
@@ -110,11 +115,14 @@ def simulate(
         raise InvalidInput("problem", "must be a Problem", problem, "for example hrprob.Problem()")
     chosen = named(policies)
     check_run(users, trials, seed)
+    remedy = "trials are numbered from 0"
+    check_count("first_trial", first_trial, low=0, high=MOST_TRIALS - trials, remedy=remedy)
     if workers is not None:
         check_count("workers", workers, remedy="it is the number of threads")
-    cuts = _Cuts(problem, users, trials, block)
+    numbers = range(first_trial, first_trial + trials)
+    cuts = _Cuts(problem, users, numbers, block)
     recorder = Recorder(
-        problem, list(chosen), kept_users(users, keep, len(chosen) * trials), trials, users, seed
+        problem, list(chosen), kept_users(users, keep, len(chosen) * trials), numbers, users, seed
     )
     with _reporting(progress, len(chosen) * users * trials) as report, double_precision():
         bound = {name: _bind(name, policy, problem, users) for name, policy in chosen.items()}
@@ -124,15 +132,15 @@ def simulate(
 
 def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[str, Policy]:
     """Return the policies by name; without one, a policy goes by its kind."""
-    if isinstance(policies, Policy):
-        policies = [policies]
-    chosen: dict[str, Policy] = {}
-    if isinstance(policies, Mapping):
-        chosen = dict(policies)
-    elif not isinstance(policies, Iterable) or isinstance(policies, str | bytes):
-        raise InvalidInput("policies", "must be policies", policies, "for example [hrprob.HRUCB()]")
+    # Whatever somebody passes: what it is said to be is what is checked here.
+    given: Any = [policies] if isinstance(policies, Policy) else policies
+    chosen: dict[Any, Any] = {}
+    if isinstance(given, Mapping):
+        chosen = dict(given)
+    elif not isinstance(given, Iterable) or isinstance(given, str | bytes):
+        raise InvalidInput("policies", "must be policies", given, "for example [hrprob.HRUCB()]")
     else:
-        for policy in policies:
+        for policy in given:
             name = getattr(policy, "kind", repr(policy))
             if name in chosen:
                 raise InvalidInput(
@@ -166,17 +174,17 @@ def _bind(name: str, policy: Policy, problem: Problem, users: int) -> Policy:
 class _Cuts:
     """How the work is cut: blocks of trials, stretches of users."""
 
-    def __init__(self, problem: Problem, users: int, trials: int, block: int | None) -> None:
+    def __init__(self, problem: Problem, users: int, trials: range, block: int | None) -> None:
         most = min(
-            trials,
+            len(trials),
             check_count(
                 "block", MOST_TRIALS_IN_BLOCK if block is None else block, remedy="trials batched together"
             ),
         )
-        blocks = -(-trials // most)
+        blocks = -(-len(trials) // most)
         # Even blocks waste the least on the last one, which is filled up so that all have one shape.
-        self.lanes = -(-trials // blocks)
-        self.blocks = [np.arange(first, first + self.lanes) for first in range(0, trials, self.lanes)]
+        self.lanes = -(-len(trials) // blocks)
+        self.blocks = [np.arange(first, first + self.lanes) for first in trials[:: self.lanes]]
         numbers = problem.contexts.actions * problem.dimension * self.lanes
         self.stretch = int(min(users, max(16, MOST_CONTEXT_NUMBERS // numbers)))
         self.firsts = range(1, users + 1, self.stretch)
@@ -235,10 +243,12 @@ def _play_block(
             )
             for name, policy in policies.items()
         }
+        recorder.add_best(trials, first, arrived)
         for name, move in moves.items():
             (carried[name], served), timing = move.result()
-            recorder.add(name, trials, first, served, timing)
-            report(min(cuts.stretch, recorder.users - first + 1) * int(np.sum(trials < recorder.trials)))
+            recorder.add(name, trials, first, served, arrived, timing)
+            real = int(np.sum(trials < recorder.trials.stop))
+            report(min(cuts.stretch, recorder.users - first + 1) * real)
 
 
 def _stretches(

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray
 
 from hrprob.errors import InvalidInput
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+from hrprob.problem.arrivals import Arrivals
 from hrprob.record import describe
 from hrprob.simulation.serving import Served
 
@@ -66,41 +70,71 @@ class Recorder:
     """Collects what the engine plays, stretch by stretch, in any order of blocks."""
 
     def __init__(
-        self, problem: Problem, names: list[str], kept: np.ndarray, trials: int, users: int, seed: int
+        self, problem: Problem, names: list[str], kept: np.ndarray, trials: range, users: int, seed: int
     ) -> None:
         self.problem, self.names, self.kept = problem, names, kept
         self.trials, self.users, self.seed = trials, users, seed
-        shape = (len(names), trials, len(kept))
+        shape = (len(names), len(trials), len(kept))
         self._regret = np.full(shape, np.nan)
         self._lifetime = np.full(shape, np.nan)
         self._action = np.full(shape, -1, dtype=np.int32)
+        self._optimal = np.zeros(shape, dtype=np.int8)
+        self._best = np.full(shape[1:], np.nan)
+        self._best_total = np.zeros(shape[1])
         self._total = np.zeros(shape[:2])
         self._timings: dict[str, list[tuple[Timing, int, bool]]] = {name: [] for name in names}
         self._lock = threading.Lock()
 
-    def add(self, name: str, trials: np.ndarray, first: int, served: Served, timing: Timing) -> None:
+    def add(
+        self, name: str, trials: np.ndarray, first: int, served: Served, arrived: Arrivals, timing: Timing
+    ) -> None:
         """Take in a stretch of users, arrays of shape (users, trials), whose first user is ``first``."""
         row = self.names.index(name)
-        real = trials < self.trials
-        rows = trials[real]
+        rows, real = self._rows(trials)
         action, lifetime, regret = (np.asarray(leaf)[: self.users - first + 1, real] for leaf in served)
-        low, high = np.searchsorted(self.kept, [first, first + len(action)])
-        places = self.kept[low:high] - first
-        self._regret[row, rows, low:high] = regret[places].T
-        self._lifetime[row, rows, low:high] = lifetime[places].T
-        self._action[row, rows, low:high] = action[places].T
+        span, places = self._kept_of(first, len(action))
+        self._regret[row, rows, span] = regret[places].T
+        self._lifetime[row, rows, span] = lifetime[places].T
+        self._action[row, rows, span] = action[places].T
+        self._optimal[row, rows, span] = np.asarray(_is_best(arrived, served.action))[places][:, real].T
         self._total[row, rows] += lifetime.sum(axis=0)
         with self._lock:
             self._timings[name].append((timing, len(action), first == 1))
 
+    def add_best(self, trials: np.ndarray, first: int, arrived: Arrivals) -> None:
+        """Take in what the oracle makes of a stretch of users."""
+        rows, real = self._rows(trials)
+        best = np.asarray(arrived.best)[: self.users - first + 1, real]
+        span, places = self._kept_of(first, len(best))
+        self._best[rows, span] = best[places].T
+        self._best_total[rows] += best.sum(axis=0)
+
+    def _rows(self, trials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where these trials are kept, and which of them there are: the last block is filled up."""
+        real = trials < self.trials.stop
+        return trials[real] - self.trials.start, real
+
+    def _kept_of(self, first: int, users: int) -> tuple[slice, np.ndarray]:
+        """Return where the users kept of a stretch go, and their places in it."""
+        low, high = np.searchsorted(self.kept, [first, first + users])
+        return slice(low, high), self.kept[low:high] - first
+
     def dataset(self, policies: Mapping[str, Policy]) -> xarray.Dataset:
         """Return all of it."""
         axes = ("policy", "trial", "user")
+        unit = self.problem.objective.unit
         return xarray.Dataset(
             {
-                "regret": (axes, self._regret, {"long_name": "cumulative pseudo regret", "units": "rounds"}),
+                "regret": (axes, self._regret, {"long_name": "cumulative pseudo regret", "units": unit}),
                 "lifetime": (axes, self._lifetime, {"long_name": "realised lifetime", "units": "rounds"}),
                 "action": (axes, self._action, {"long_name": "action of the first round, from 0"}),
+                "optimal": (axes, self._optimal, {"long_name": "1 where no action was better at first"}),
+                "best": (axes[1:], self._best, {"long_name": "the oracle's expected value"}),
+                "mean_best": (
+                    axes[1:2],
+                    self._best_total / self.users,
+                    {"long_name": "mean of the oracle's expected value over all users"},
+                ),
                 "mean_lifetime": (
                     axes[:2],
                     self._total / self.users,
@@ -115,7 +149,7 @@ class Recorder:
                     },
                 ),
             },
-            coords={"policy": self.names, "trial": np.arange(self.trials), "user": self.kept},
+            coords={"policy": self.names, "trial": np.array(self.trials), "user": self.kept},
             attrs={
                 "seed": self.seed,
                 "users": self.users,
@@ -125,6 +159,7 @@ class Recorder:
                     ensure_ascii=False,
                     default=str,
                 ),
+                "misspecified": json.dumps(_misspecified(self.problem, policies), ensure_ascii=False),
             },
         )
 
@@ -136,3 +171,17 @@ class Recorder:
         later = [timing for timing in timings if not timing[2]] or timings
         rate = sum(seconds for seconds, _, _ in later) / sum(users for _, users, _ in later)
         return rate * sum(users for _, users, _ in timings)
+
+
+def _misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, Any]:
+    """Return the policies that believe in another noise than the problem's, and in which."""
+    truth = describe(problem.noise)
+    believed = {name: describe(policy.believed_noise(problem)) for name, policy in policies.items()}
+    return {name: noise for name, noise in believed.items() if noise != truth}
+
+
+@jax.jit
+def _is_best(arrived: Arrivals, action: jax.Array) -> jax.Array:
+    """Say whose action (users, trials) had the best value."""
+    chosen = jnp.take_along_axis(arrived.value, action[:, None], axis=1)[:, 0]
+    return chosen >= arrived.best

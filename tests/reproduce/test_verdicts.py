@@ -6,15 +6,9 @@ import numpy as np
 import pytest
 import xarray
 
+from hrprob.comparison.estimates import estimate, growth_exponent, paired_difference, rate_ratio
 from hrprob.reproduce.published import published_curves
-from hrprob.reproduce.verdicts import (
-    claims,
-    compare_curves,
-    estimate,
-    growth_exponent,
-    paired_difference,
-    rate_ratio,
-)
+from hrprob.reproduce.verdicts import claims, compare_curves
 
 USERS = np.arange(1, 30001, 10)
 

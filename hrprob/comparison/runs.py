@@ -1,0 +1,141 @@
+"""Results on disk, and which of them can be paired.
+
+Two results met the same users if they have the same problem, the same seed and the same
+number of users (policies may know it); trial i is then the same in both, however many there
+are. Results of different problems cannot be paired with each other: they make a suite.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray
+
+from hrprob.errors import InvalidInput
+
+__all__ = ["Run", "pool", "read"]
+
+
+class Run(NamedTuple):
+    """A result and where it came from."""
+
+    name: str
+    data: xarray.Dataset
+    facts: dict[str, Any]  # its manifest, or nothing
+
+
+def read(place: str | Path) -> list[Run]:
+    """Return the results in a folder that ``hrprob run`` or ``hrprob reproduce`` wrote, or in a file."""
+    path = Path(place)
+    file = path / "results.nc" if path.is_dir() else path
+    facts = _facts(path / "manifest.json") if path.is_dir() else {}
+    if not file.exists():
+        remedy = "name a folder that `hrprob run` wrote, or its results.nc"
+        raise InvalidInput("DIR", "must hold a results.nc", str(place), remedy)
+    try:
+        with xarray.open_datatree(file, engine="h5netcdf") as tree:
+            nodes = {node.path.strip("/"): node.to_dataset().load() for node in tree.subtree}
+    except (OSError, ValueError) as error:
+        raise InvalidInput("DIR", "must hold a results.nc of hrprob", str(place), str(error)) from None
+    label = path.stem if path.is_file() else path.resolve().name
+    runs = [
+        Run(f"{label}/{name}" if name else label, data, facts)
+        for name, data in nodes.items()
+        if "regret" in data
+    ]
+    if not runs or any(not {"optimal", "mean_best"} <= set(run.data) for run in runs):
+        remedy = "play it again with this version of hrprob"
+        raise InvalidInput("DIR", "must hold regrets and who was optimal", str(place), remedy)
+    return runs
+
+
+def _facts(file: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        # A folder of results without a readable manifest can still be compared.
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def pool(runs: Sequence[Run]) -> dict[str, xarray.Dataset]:
+    """Return one dataset for each problem, with the policies of all results that played it.
+
+    Raises
+    ------
+    InvalidInput
+        If results of one problem met different users, or a problem has one policy alone.
+    """
+    by_problem: dict[str, list[Run]] = {}
+    for run in runs:
+        by_problem.setdefault(str(run.data.attrs["problem"]), []).append(run)
+    pooled = {group[0].name: _merged(group) for group in by_problem.values()}
+    alone = [name for name, data in pooled.items() if data.sizes["policy"] < 2]
+    if alone and len(pooled) > 1:
+        other = next(name for name in pooled if name != alone[0])
+        remedy = f"{alone[0]!r} and {other!r} have different problems, so nobody met the same users in both"
+        raise InvalidInput("DIR", "must have policies that met the same users", alone[0], remedy)
+    return pooled
+
+
+def _merged(group: list[Run]) -> xarray.Dataset:
+    first = group[0]
+    for run in group[1:]:
+        _check_same_users(first, run)
+    trials = set.intersection(*(set(run.data.trial.values.tolist()) for run in group))
+    users = np.array(sorted(set.intersection(*(set(run.data.user.values.tolist()) for run in group))))
+    parts: list[xarray.Dataset] = []
+    taken: dict[str, Run] = {}
+    for run in group:
+        data = run.data.sel(trial=sorted(trials), user=users)
+        names = [_free_name(str(name), run, taken, data) for name in data.policy.values]
+        kept = [place for place, name in enumerate(names) if name is not None]
+        for name in names:
+            if name is not None:
+                taken[name] = run
+        if kept:
+            chosen = data.isel(policy=kept)
+            parts.append(chosen.assign_coords(policy=[names[place] for place in kept]))
+    merged = xarray.concat(
+        parts, "policy", data_vars="minimal", coords="minimal", compat="override", join="exact"
+    )
+    described = {
+        name: json.loads(run.data.attrs["policies"])[_own_name(name, run)] for name, run in taken.items()
+    }
+    merged.attrs = dict(first.data.attrs) | {"policies": json.dumps(described, ensure_ascii=False)}
+    return merged
+
+
+def _own_name(name: str, run: Run) -> str:
+    return name.removesuffix(f" ({run.name})")
+
+
+def _check_same_users(one: Run, other: Run) -> None:
+    for what in ("seed", "users"):
+        a, b = one.data.attrs[what], other.data.attrs[what]
+        if a != b:
+            why = f"{one.name!r} has {what} {a}, {other.name!r} has {b}: their users are not the same"
+            raise InvalidInput("DIR", "must have met the same users to be paired", other.name, why)
+    versions = [run.facts.get("versions", {}).get("hrprob") for run in (one, other)]
+    if None not in versions and versions[0] != versions[1]:
+        why = f"{one.name!r} is of hrprob {versions[0]}, {other.name!r} of {versions[1]}: draws may differ"
+        raise InvalidInput("DIR", "must have met the same users to be paired", other.name, why)
+
+
+def _free_name(name: str, run: Run, taken: dict[str, Run], data: xarray.Dataset) -> str | None:
+    """Return what a policy is called among all, or None if it is there already."""
+    if name not in taken:
+        return name
+    before = taken[name].data
+    same_settings = json.loads(before.attrs["policies"]).get(name) == json.loads(data.attrs["policies"]).get(
+        name
+    )
+    if same_settings and np.array_equal(
+        before.sel(policy=name, trial=data.trial, user=data.user).regret, data.sel(policy=name).regret
+    ):
+        return None
+    return f"{name} ({run.name})"

@@ -1,0 +1,212 @@
+"""``hrprob fit``: what it prints, what it leaves, and what it says of files that cannot be used."""
+
+import json
+import os
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+import hrprob
+from hrprob import cli
+from hrprob.fitting.table import Table, write_table
+from hrprob.models import base
+
+GOOD = "x1,x2,r,user,beta\n0.6,0.0,0.4,ann,-0.5\n0.6,0.0,-1.2,ann,-0.5\n0.0,1.0,0.3,bob,inf\n"
+# Goes quickly, and is compiled once for all tests.
+QUICK = ("--engine", '{kind = "laplace", points = 0}')
+
+OWN = '''
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from hrprob.models import Model, register
+
+@register("double-exponential")
+class DoubleExponential(Model):
+    """Double exponential outcomes."""
+
+    def outcome(self, u, w):
+        return dist.Laplace(u, jnp.sqrt(w / 2))
+'''
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Call the command line in this process, in an empty folder, and put JAX's switches back."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HRPROB_CACHE", "")
+    monkeypatch.setenv("XLA_FLAGS", os.environ.get("XLA_FLAGS", ""))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    double = jax.config.jax_enable_x64
+
+    def call(*arguments):
+        status = cli.main(["fit", *(str(argument) for argument in arguments)])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    yield call
+    jax.config.update("jax_enable_x64", double)
+
+
+@pytest.fixture
+def good(tmp_path):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(60, 2))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    r = x @ [0.6, 0.3] + np.sqrt(x @ [1.2, -1.0] + 2) * rng.normal(size=60)
+    path = tmp_path / "rounds.csv"
+    write_table(Table(x, r, user=np.arange(60), beta=-0.5), path)
+    return path
+
+
+def test_a_fit_prints_a_table_and_leaves_its_results(call, good, tmp_path):
+    status, out, err = call(good, *QUICK, "--prob", 0.8, "--draws", 500, "--seed", 4, "--out", "a/fit")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split() == ["parameter", "mean", "sd", "10%", "90%", "mcse"]
+    assert [line.split()[0] for line in lines[1:5]] == ["theta[x1]", "theta[x2]", "phi[x1]", "phi[x2]"]
+    assert lines[5].startswith("Pareto k̂ ")
+    assert lines[-1] == "results in a/fit"
+    folder = tmp_path / "a" / "fit"
+    names = {"posterior.nc", "summary.json", "manifest.json"}
+    names |= {f"{name}.{kind}" for name in ("coefficients", "outcomes") for kind in ("png", "svg")}
+    assert {path.name for path in folder.iterdir()} == names
+    facts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert set(facts["files"]) == names
+    assert facts["configuration"]["engine"] == {"kind": "laplace", "points": 0, "few": 256}
+    assert facts["configuration"]["data"]["rounds"] == 60
+    assert facts["seed"] == 4
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    posterior = hrprob.Posterior.load(folder / "posterior.nc")
+    assert posterior.theta.shape == (1, 500, 2)
+    low = summary["parameters"]["phi[x1]"]["low"]
+    assert low == pytest.approx(np.quantile(posterior.phi[..., 0], 0.1))
+    assert summary["concerns"] == posterior.concerns()
+    # A second fit takes the place of the first; a file of somebody else's stays.
+    (folder / "note.txt").write_text("mine")
+    status, out, _ = call(good, *QUICK, "--out", "a/fit", "--draws", 500, "--quiet")
+    assert (status, out) == (0, "")
+    assert {path.name for path in folder.iterdir()} == names | {"note.txt"}
+    assert hrprob.Posterior.load(folder / "posterior.nc").seed == 0
+    # And without --out nothing is written.
+    (tmp_path / "elsewhere").mkdir()
+    os.chdir(tmp_path / "elsewhere")
+    status, out, _ = call(good, *QUICK, "--draws", 500)
+    assert status == 0
+    assert "results in" not in out
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GOOD.replace("x2", "x3"), "must have a column x2, got 'x1, x3, r, user, beta'"),
+        (GOOD.replace(",r,", ",y,"), "must have no other columns, got 'y'"),
+        ("x1,x2,user\n0.1,0.2,a\n", "must have a column r"),
+        ("r\n0.1\n", "must have contexts"),
+        (GOOD.replace("x2", "x1"), "must have every column once, got 'x1'"),
+        (GOOD.replace("-1.2", "low"), "`r` must be a number, got 'low': line 3 of"),
+        (GOOD.replace("-1.2", ""), "`r` must be a number, got '': line 3 of"),
+        (GOOD.replace("-1.2", "nan"), "`r` must be a finite number, got 'nan': line 3 of"),
+        (GOOD.replace("0.6,0.0,-1.2", "inf,0.0,-1.2"), "`x1` must be a finite number, got 'inf': line 3 of"),
+        (GOOD.replace("inf", "nan"), "`beta` must be a number, or inf, got 'nan': line 4 of"),
+        (GOOD.replace("bob", ""), "`user` must be a label, got '': line 4 of"),
+        (GOOD.replace("0.0,1.0", "0.5,1.0"), "`x` must have norms of at most 1, got 1.11803: line 4 of"),
+        (GOOD.replace("-0.5\n", "-0.5,1\n", 1), "`row` must have 5 cells, got 6: line 2 of"),
+        ("", "must have a line of column names, got 'an empty file'"),
+        ("x1,x2,r\n", "must have at least one round"),
+        ('x1,r\n"0.1,0.2\n', "must be a CSV file that can be read"),
+    ],
+)
+def test_files_that_cannot_be_used(call, tmp_path, text, words):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    status, out, err = call(path, "--out", "result")
+    assert (status, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == ["bad.csv"]
+
+
+def test_files_that_are_none(call, tmp_path):
+    (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
+    (tmp_path / "zeros.csv").write_bytes(b"x1,r\n0.1,\x00\n")
+    (tmp_path / "folder.csv").mkdir()
+    for name, words in (
+        ("missing.csv", "No such file"),
+        ("folder.csv", "directory"),
+        ("binary.csv", "UTF-8"),
+        ("zeros.csv", "line 2"),
+    ):
+        status, out, err = call(tmp_path / name, "--out", "result")
+        assert (status, out) == (2, "")
+        assert words in err
+        assert err.count("\n") == 1
+    assert not (tmp_path / "result").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--engine", "gibbs"], "`--engine` must be one of 'nuts', 'svi', 'laplace', 'smc'"),
+        (["--engine", "{kind = nuts}"], "`--engine` must be a name, or a table of TOML"),
+        (["--engine", '{kind = "nuts", chains = 0}'], "`--engine.chains`"),
+        (["--model", "cauchy"], "`--model` must be one of"),
+        (["--model", '{kind = "student-t", df = 1.0}'], "`--model.df`"),
+        (["--prior", "flat"], "`--prior`"),
+        (["--engine", "smc", "--model", "mixture"], "`--engine` must be another than 'smc'"),
+        (["--link-slope", "-1"], "`--link-slope` must be above 0"),
+        (["--link-offset", "1"], "`--link-offset` must be at least slope"),
+        (["--bound-phi", "3"], "`--link-offset` must be at least slope"),
+        (["--bound-theta", "0"], "`--bound-theta`"),
+        (["--seed", "-1"], "`--seed`"),
+        (["--draws", "0"], "`--draws`"),
+        (["--prob", "1"], "`--prob` must lie in (0, 1)"),
+        (["--import", "no_such_module"], "`--import`"),
+        (["--out", "rounds.csv"], "`--out` must be a folder"),
+        (["--out", "."], "`--out` must not be a folder with other things in it"),
+    ],
+)
+def test_options_that_cannot_be_used(call, good, tmp_path, arguments, words):
+    status, out, err = call(good, *arguments)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rounds.csv"]
+
+
+def test_the_result_of_another_job_is_left_alone(call, good, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "manifest.json").write_text('{"program": "hrprob", "job": "run", "files": []}')
+    status, _, err = call(good, "--out", "run")
+    assert status == 2
+    assert "earlier result of hrprob fit" in err
+    assert [entry.name for entry in folder.iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.slow
+def test_a_model_of_ones_own(call, good, tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    try:
+        status, out, err = call(
+            good, "--import", "mine", "--model", "double-exponential", "--engine", "svi", "--out", "r"
+        )
+        assert (status, err) == (0, "")
+        assert "Pareto" in out
+        assert (
+            hrprob.Posterior.load(tmp_path / "r" / "posterior.nc").target.model.kind == "double-exponential"
+        )
+    finally:
+        sys.modules.pop("mine", None)
+        base._REGISTRY.pop("double-exponential", None)
+
+
+@pytest.mark.slow
+def test_the_reference_engine_from_the_command_line(call, good):
+    status, out, err = call(good)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0].split()[-3:] == ["ess_bulk", "ess_tail", "rhat"]
+    assert "\n0 divergences\n" in out
+    assert "!" not in out
