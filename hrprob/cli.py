@@ -192,8 +192,9 @@ def _run(arguments: argparse.Namespace) -> None:
         output.write(folder, dataset, facts)
     if not arguments.quiet:
         _print(_table_of(output.summary(dataset), experiment.users))
-        for name, noise in json.loads(dataset.attrs["misspecified"]).items():
-            _print(f"{name} believes in {noise['kind']} noise: misspecified")
+        for name, beliefs in json.loads(dataset.attrs["misspecified"]).items():
+            wrong = ", ".join(f"{part} = {belief['kind']}" for part, belief in beliefs.items())
+            _print(f"{name} takes {wrong}: not what the problem has")
         _print(f"\nresults in {arguments.out}")
 
 
@@ -385,18 +386,60 @@ def _compare(arguments: argparse.Namespace) -> None:
         if field in ("baseline", "at", "until", "most-trials"):
             raise InvalidInput(f"--{field}", error.must, error.got, error.remedy) from None
         raise
+    _say_compared(done, say, pairs=True)
+    if arguments.out:
+        say(f"\nreport in {Path(arguments.out, 'report.html')}")
+
+
+def _say_compared(done: Any, say: Callable[[str], None], *, pairs: bool) -> None:
+    from hrprob.comparison import command
+
     for name, found in done.comparisons.items():
         say(f"\n{name}, user {found.at}, {found.trials} trials")
         say(_columns(command.table_of_standings(found)))
-        say("")
-        say(_columns(command.table_of_pairs(found)))
+        if pairs:
+            say("\n" + _columns(command.table_of_pairs(found)))
         if name in done.decisions:
             say(command.in_words(done.decisions[name]))
     if done.places:
         say("\nover all problems")
         say(_columns(command.table_of_places(done.places)))
-    if arguments.out:
-        say(f"\nreport in {Path(arguments.out, 'report.html')}")
+
+
+def _add_suite_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--only", metavar="NAME", action="append", help="only this problem; may be given more than once"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", default="results/suite", help="folder for everything (%(default)s)"
+    )
+    for name, meaning in (("users", "users who arrive"), ("trials", "trials"), ("seed", "seed")):
+        parser.add_argument(f"--{name}", type=int, metavar="N", help=f"{meaning}, in place of the files'")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no tables")
+
+
+def _suite(arguments: argparse.Namespace) -> None:
+    _prepare_jax()
+    from hrprob.comparison.play import play_suite
+    from hrprob.errors import InvalidInput
+
+    say: Callable[[str], None] = (lambda line: None) if arguments.quiet else _print
+    try:
+        done = play_suite(
+            arguments.out,
+            only=arguments.only,
+            users=arguments.users,
+            trials=arguments.trials,
+            seed=arguments.seed,
+            say=say,
+            progress=sys.stderr.isatty() and not arguments.quiet,
+        )
+    except InvalidInput as error:
+        if error.field in ("users", "trials", "seed"):
+            raise InvalidInput(f"--{error.field}", error.must, error.got, error.remedy) from None
+        raise
+    _say_compared(done, say, pairs=False)
+    say(f"\nreport in {Path(arguments.out, 'report.html')}")
 
 
 def _columns(table: tuple[list[str], list[list[Any]], str]) -> str:
@@ -410,6 +453,37 @@ def _columns(table: tuple[list[str], list[list[Any]], str]) -> str:
         ).rstrip()
         for row in rows
     )
+
+
+def _add_diagnose_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="configuration, a TOML file")
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder for the report")
+    parser.add_argument(
+        "--policy",
+        metavar="NAME",
+        help="who gathers the data; unless given the first of FILE with a posterior, else Thompson sampling",
+    )
+    parser.add_argument(
+        "--engine",
+        metavar="NAME",
+        help="whose posterior is looked at: laplace, smc, nuts or svi, or a table, "
+        '{kind = "...", ...}; unless given that of the policy',
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed of everything random; unless given, as in FILE"
+    )
+    parser.add_argument("--quick", action="store_true", help="few data sets: to see that it works")
+    parser.add_argument("--quiet", action="store_true", help="no progress and no verdicts")
+    _add_import(parser)
+
+
+def _diagnose(arguments: argparse.Namespace) -> None:
+    _prepare_jax()
+    _import(arguments.modules)
+    from hrprob.diagnostics.command import run
+
+    say = (lambda line: None) if arguments.quiet else _print
+    run(arguments, say, sys.argv, progress=sys.stderr.isatty() and not arguments.quiet)
 
 
 def _print(text: str) -> None:
@@ -471,6 +545,14 @@ COMMANDS = {
     "fit": Command("fit a posterior to rounds of your own", _add_fit_arguments, _fit),
     "compare": Command(
         "compare policies that met the same users, trial by trial", _add_compare_arguments, _compare
+    ),
+    "suite": Command(
+        "play a suite of problems, and rank the policies over all", _add_suite_arguments, _suite
+    ),
+    "diagnose": Command(
+        "say whether learned variances can be trusted: calibration, coverage, ranks, in one report",
+        _add_diagnose_arguments,
+        _diagnose,
     ),
     "policies": Command(
         "describe the policies that a configuration can name", _add_policies_arguments, _policies

@@ -20,7 +20,14 @@ from hrprob.config import Experiment, from_data
 from hrprob.errors import InvalidInput
 from hrprob.report import Report
 
-__all__ = ["Compared", "compare_folders", "table_of_pairs", "table_of_places", "table_of_standings"]
+__all__ = [
+    "Compared",
+    "compare_folders",
+    "table_of_pairs",
+    "table_of_places",
+    "table_of_standings",
+    "write_into",
+]
 
 _CAPTIONS = {
     "regret": "Mean regret with 95 % bands over trials.",
@@ -84,7 +91,8 @@ def compare_folders(
     compared = Compared(found, data, rank(found) if len(found) > 1 else [], decisions)
     if out is not None:
         with output.staged(out, job="compare") as folder:
-            _write(folder, compared, folders, time.perf_counter() - started)
+            facts = {"job": "compare", "folders": [str(place) for place in folders]}
+            write_into(folder, compared, facts, time.perf_counter() - started)
     return compared
 
 
@@ -128,7 +136,8 @@ def _experiment(name: str, data: xarray.Dataset, runs: list[Run]) -> Experiment:
     raise InvalidInput("--until", "must have a run to go on with", name, remedy)
 
 
-def _write(folder: Path, compared: Compared, folders: Sequence[str | Path], seconds: float) -> None:
+def write_into(folder: Path, compared: Compared, facts: Mapping[str, Any], seconds: float) -> None:
+    """Write tables, figures, report and manifest into ``folder``; ``facts`` go into the manifest."""
     page = Report("Who won?", _lead(compared))
     if compared.places:
         page.heading("Over all problems")
@@ -143,14 +152,9 @@ def _write(folder: Path, compared: Compared, folders: Sequence[str | Path], seco
     page.footer(f"hrprob {hrprob.__version__}; every number of this page is in comparison.json.")
     (folder / "report.html").write_text(page.render(), encoding="utf-8")
     output.write_json(folder / "comparison.json", _plain(compared))
-    facts = {
-        "program": "hrprob",
-        "job": "compare",
-        "folders": [str(place) for place in folders],
-        "wall_seconds": seconds,
-    }
+    everything = {"program": "hrprob", **facts, "wall_seconds": seconds} | output.environment()
     files = sorted([path.name for path in folder.iterdir()] + [output.MANIFEST])
-    output.write_json(folder / output.MANIFEST, facts | output.environment() | {"files": files})
+    output.write_json(folder / output.MANIFEST, everything | {"files": files})
 
 
 def _lead(compared: Compared) -> str:

@@ -1,27 +1,21 @@
 """``hrprob reproduce``: play every part, draw, decide, and write it all down.
 
-Each part's run is kept in the output folder under a fingerprint of its configuration,
-of the versions, and of hrprob's own code; a later call takes a part from there if its
-fingerprint is the same. Every file is written under another name and renamed when whole.
+Each part's run is kept in the output folder, and a later call takes it from there
+(:mod:`hrprob.kept`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray
 
-import hrprob
-from hrprob import output, plots
+from hrprob import kept, output, plots
 from hrprob.config import Experiment, resolved
 from hrprob.errors import InvalidInput
 from hrprob.estimation.confidence import ConfidenceSets
@@ -29,7 +23,6 @@ from hrprob.reproduce import figures
 from hrprob.reproduce.page import write_page
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.verdicts import Claim, CurvePoint, claims, compare_curves
-from hrprob.simulation.engine import simulate
 
 __all__ = ["QUICK", "Reproduction", "reproduce"]
 
@@ -92,8 +85,10 @@ def reproduce(
     experiments = {
         part: experiment_of(part, policies).replace(**given) for part, policies in parts_of(panels).items()
     }
-    folder = _prepared(out)
-    runs = {part: _run(part, experiment, folder, say, progress) for part, experiment in experiments.items()}
+    folder = kept.prepared(out, "reproduce", PARTS)
+    runs = {
+        part: kept.play(part, experiment, folder, say, progress) for part, experiment in experiments.items()
+    }
     say("drawing and deciding")
     by_setting = {setting: _by_panel(runs, setting, panels) for setting in _SETTINGS}
     done = Reproduction(
@@ -104,102 +99,10 @@ def reproduce(
     drawn = _draw(done, by_setting, experiments, folder)
     _write_summary(done, folder, quick)
     _write_results(runs, folder)
-    with _whole(folder / "report.html") as path:
+    with kept.whole(folder / "report.html") as path:
         write_page(path, done.curves, done.claims, drawn, folder, quick, next(iter(experiments.values())))
     _write_manifest(experiments, folder, time.perf_counter() - started, quick)
     return done
-
-
-def _prepared(out: str | Path) -> Path:
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        strangers = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-        if strangers and not _is_earlier(folder):
-            raise InvalidInput(
-                "--out", "must be empty or hold an earlier result", str(out), f"it has {strangers[0]!r} in it"
-            )
-        (folder / "parts").mkdir(exist_ok=True)
-        probe = folder / "parts" / f".probe.{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InvalidInput("--out", "must be a folder that can be written", str(out), str(error)) from None
-    return folder
-
-
-def _is_earlier(folder: Path) -> bool:
-    """Say whether a reproduction, finished or not, was written here."""
-    if not (folder / "parts").is_dir():
-        return False
-    try:
-        facts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        ours = {f"{part}.nc" for part in PARTS}
-        return all(path.name in ours or path.name[0] == "." for path in (folder / "parts").iterdir())
-    except ValueError:
-        return False
-    return isinstance(facts, dict) and facts.get("job") == "reproduce"
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """Give a name to write to; the file appears at ``path`` when it is whole."""
-    partial = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _fingerprint(experiment: Experiment) -> str:
-    import jax
-    import scipy
-
-    digest = hashlib.sha256()
-    digest.update(json.dumps(resolved(experiment), sort_keys=True, default=str).encode())
-    digest.update(f"{hrprob.__version__} {jax.__version__} {np.__version__} {scipy.__version__}".encode())
-    package = Path(hrprob.__file__).parent
-    for folder in (package, package / "models"):
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _run(
-    part: str, experiment: Experiment, folder: Path, say: Callable[[str], None], progress: bool
-) -> xarray.Dataset:
-    file, fingerprint = folder / "parts" / f"{part}.nc", _fingerprint(experiment)
-    kept = _kept(file, fingerprint)
-    if kept is not None:
-        say(f"{part}: taken from {file}")
-        return kept
-    say(f"{part}: {len(experiment.policies)} policies, {experiment.users} users, {experiment.trials} trials")
-    run = simulate(
-        experiment.problem,
-        experiment.policies,
-        users=experiment.users,
-        trials=experiment.trials,
-        seed=experiment.seed,
-        keep=10 if experiment.users >= 10000 else "all",
-        progress=progress,
-    )
-    run.attrs["fingerprint"] = fingerprint
-    with _whole(file) as path:
-        run.to_netcdf(path, engine="h5netcdf")
-    return run
-
-
-def _kept(file: Path, fingerprint: str) -> xarray.Dataset | None:
-    if not file.exists():
-        return None
-    try:
-        with xarray.open_dataset(file, engine="h5netcdf") as found:
-            return found.load() if found.attrs.get("fingerprint") == fingerprint else None
-    except (OSError, ValueError, KeyError):
-        # Not a file of ours, or a broken one: the part is played anew and the file replaced.
-        return None
 
 
 def _by_panel(
@@ -271,19 +174,11 @@ def _write_summary(done: Reproduction, folder: Path, quick: bool) -> None:
         "claims": [claim._asdict() for claim in done.claims],
         "policies": {part: output.summary(run) for part, run in done.runs.items()},
     }
-    _write_json(folder / "summary.json", data)
-
-
-def _write_json(file: Path, data: Any) -> None:
-    with _whole(file) as path:
-        path.write_text(
-            json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n",
-            encoding="utf-8",
-        )
+    kept.write_json(folder / "summary.json", data)
 
 
 def _write_results(runs: dict[str, xarray.Dataset], folder: Path) -> None:
-    with _whole(folder / "results.nc") as path:
+    with kept.whole(folder / "results.nc") as path:
         xarray.DataTree.from_dict(runs).to_netcdf(path, engine="h5netcdf")
 
 
@@ -296,4 +191,4 @@ def _write_manifest(experiments: dict[str, Experiment], folder: Path, seconds: f
         "seed": next(iter(experiments.values())).seed,
         "wall_seconds": seconds,
     }
-    _write_json(folder / "manifest.json", facts | output.environment())
+    kept.write_json(folder / "manifest.json", facts | output.environment())

@@ -1,0 +1,73 @@
+"""``hrprob suite``: play the problems of the suite, compare the policies on each, and rank them over all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from importlib import resources
+from pathlib import Path
+
+from hrprob import config, kept
+from hrprob.comparison.command import Compared, write_into
+from hrprob.comparison.paired import compare
+from hrprob.comparison.suite import rank
+from hrprob.config import Experiment
+from hrprob.errors import InvalidInput
+
+__all__ = ["play_suite", "problems"]
+
+
+def problems() -> dict[str, Experiment]:
+    """Return the problems of the suite by name, with the policies that play them.
+
+    Examples
+    --------
+    >>> "paper" in problems()
+    True
+    """
+    with resources.as_file(resources.files("hrprob.experiments")) as folder:
+        files = sorted(Path(folder, "suite").glob("*.toml"))
+        return {file.stem: config.read(file) for file in files}
+
+
+def play_suite(
+    out: str | Path,
+    *,
+    only: Sequence[str] | None = None,
+    users: int | None = None,
+    trials: int | None = None,
+    seed: int | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+) -> Compared:
+    """Play the suite and write tables, figures and report into ``out``.
+
+    Parameters
+    ----------
+    out : str or Path
+        Folder for everything. Finished problems found there are taken over.
+    only : sequence of str, optional
+        Only these problems.
+    users, trials, seed : int, optional
+        In place of what the files of the suite say.
+    say : callable
+        Told what is being done, a line at a time.
+    progress : bool
+        Show a progress bar.
+    """
+    started = time.perf_counter()
+    known = problems()
+    for name in only or ():
+        if name not in known:
+            raise InvalidInput("--only", f"must be one of {', '.join(known)}", name, "it names a problem")
+    changes = {"users": users, "trials": trials, "seed": seed}
+    given = {name: value for name, value in changes.items() if value is not None}
+    wanted = {name: known[name].replace(**given) for name in only or known}
+    folder = kept.prepared(out, "suite", known)
+    data = {name: kept.play(name, experiment, folder, say, progress) for name, experiment in wanted.items()}
+    say("comparing and drawing")
+    found = {name: compare(run) for name, run in data.items()}
+    compared = Compared(found, data, rank(found) if len(found) > 1 else [], {})
+    facts = {"job": "suite", "problems": {name: config.resolved(part) for name, part in wanted.items()}}
+    write_into(folder, compared, facts, time.perf_counter() - started)
+    return compared
