@@ -25,9 +25,17 @@ _HOME = {
     "hrprob.policies": [
         "CMDP",
         "HRUCB",
+        "IDS",
+        "KLULCB",
         "BayesGreedy",
         "BayesUCB",
+        "ContextualIDS",
+        "EpsilonGreedy",
+        "ExploreCommit",
         "Greedy",
+        "GreedyFirst",
+        "HRUCBExact",
+        "HRUCBWeighted",
         "Learner",
         "LinUCB",
         "Oracle",
@@ -38,6 +46,8 @@ _HOME = {
         "Thompson",
         "ThompsonHomoscedastic",
         "ThompsonKnownVariance",
+        "VarianceThompson",
+        "WeightedOFUL",
         "register",
     ],
     "hrprob.problem": [
@@ -89,9 +99,17 @@ if TYPE_CHECKING:
     from hrprob.lifetime import h as h
     from hrprob.policies import CMDP as CMDP
     from hrprob.policies import HRUCB as HRUCB
+    from hrprob.policies import IDS as IDS
+    from hrprob.policies import KLULCB as KLULCB
     from hrprob.policies import BayesGreedy as BayesGreedy
     from hrprob.policies import BayesUCB as BayesUCB
+    from hrprob.policies import ContextualIDS as ContextualIDS
+    from hrprob.policies import EpsilonGreedy as EpsilonGreedy
+    from hrprob.policies import ExploreCommit as ExploreCommit
     from hrprob.policies import Greedy as Greedy
+    from hrprob.policies import GreedyFirst as GreedyFirst
+    from hrprob.policies import HRUCBExact as HRUCBExact
+    from hrprob.policies import HRUCBWeighted as HRUCBWeighted
     from hrprob.policies import Learner as Learner
     from hrprob.policies import LinUCB as LinUCB
     from hrprob.policies import Oracle as Oracle
@@ -102,6 +120,8 @@ if TYPE_CHECKING:
     from hrprob.policies import Thompson as Thompson
     from hrprob.policies import ThompsonHomoscedastic as ThompsonHomoscedastic
     from hrprob.policies import ThompsonKnownVariance as ThompsonKnownVariance
+    from hrprob.policies import VarianceThompson as VarianceThompson
+    from hrprob.policies import WeightedOFUL as WeightedOFUL
     from hrprob.policies import register as register
     from hrprob.problem import Affine as Affine
     from hrprob.problem import Ball as Ball

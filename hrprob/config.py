@@ -26,92 +26,31 @@ what is wrong goes by its place, ``policy[2].name``.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from hrprob import noise
-from hrprob.errors import InvalidInput, check_choice, check_number
+from hrprob.errors import InvalidInput, check_number
 from hrprob.policies import registry
-from hrprob.policies.base import Policy
-from hrprob.problem import (
-    Affine,
-    Ball,
-    Bounds,
-    ContextFunction,
-    ContextSequence,
-    Drifting,
-    EmpiricalLevels,
-    Finite,
-    Fixed,
-    Hidden,
-    Infinite,
-    LevelFunction,
-    LevelSequence,
-    Lifetime,
-    MeanVariance,
-    NormalLevels,
-    Problem,
-    Redrawn,
-    Reward,
-    Sphere,
-    Threshold,
-    Uniform,
-    Withholding,
-)
+from hrprob.policies.base import BELIEFS, Learner, Policy
+from hrprob.problem import Bounds, Problem
+from hrprob.problem.kinds import KINDS, make_part
 from hrprob.record import describe
 from hrprob.source import LARGEST_SEED, check_run
+from hrprob.tables import (
+    NOTHING,
+    check_keys,
+    check_kind,
+    check_numbers,
+    given,
+    inside,
+    names_of,
+    table_of,
+    within,
+)
 
-__all__ = ["Experiment", "from_data", "read", "resolved"]
-
-T = TypeVar("T")
-
-KINDS: dict[str, dict[str, type[Any]]] = {
-    "link": {"affine": Affine},
-    "noise": noise.KINDS,
-    "objective": {
-        "lifetime": Lifetime,
-        "reward": Reward,
-        "mean-variance": MeanVariance,
-        "threshold": Threshold,
-    },
-    "contexts": {
-        "sphere": Sphere,
-        "ball": Ball,
-        "finite": Finite,
-        "sequence": ContextSequence,
-        "function": ContextFunction,
-        "drifting": Drifting,
-        "withholding": Withholding,
-    },
-    "satisfaction": {
-        "uniform": Uniform,
-        "normal": NormalLevels,
-        "empirical": EmpiricalLevels,
-        "fixed": Fixed,
-        "infinite": Infinite,
-        "sequence": LevelSequence,
-        "function": LevelFunction,
-        "hidden": Hidden,
-        "redrawn": Redrawn,
-    },
-}
-"""The kinds of each part of a problem; a new kind is one entry here."""
-
-# Fields that hold numbers, or the path of a file with them.
-_TABLES = {Finite: "sets", ContextSequence: "users", EmpiricalLevels: "levels", LevelSequence: "levels"}
-
-
-class _Nothing:
-    """What was got where a required field is missing."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-_NOTHING = _Nothing()
+__all__ = ["KINDS", "Experiment", "from_data", "read", "resolved"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,13 +143,13 @@ def from_data(data: Mapping[str, Any], folder: str | Path = ".") -> Experiment:
     ...
     hrprob.errors.InvalidInput: `policy "greedy".rigde` must be a known key, got 2: did you mean `ridge`?
     """
-    _check_keys("", data, ("problem", "run", "policy"))
-    problem = _problem(_table("problem", data, "add a table [problem] with theta and phi"), Path(folder))
-    policies = _policies(data.get("policy"))
-    run = _table("run", {"run": {}} | dict(data), "write it as [run]")
-    _check_keys("run", run, ("users", "trials", "seed"))
+    check_keys("", data, ("problem", "run", "policy"))
+    problem = _problem(table_of("problem", data, "add a table [problem] with theta and phi"), Path(folder))
+    policies = _policies(data.get("policy"), Path(folder))
+    run = table_of("run", {"run": {}} | dict(data), "write it as [run]")
+    check_keys("run", run, ("users", "trials", "seed"))
     _check_scalars("run", run)
-    return _within("run", lambda: Experiment(problem, policies, **_given(run)))
+    return within("run", lambda: Experiment(problem, policies, **given(run)))
 
 
 def resolved(experiment: Experiment) -> dict[str, Any]:
@@ -242,65 +181,34 @@ def resolved(experiment: Experiment) -> dict[str, Any]:
 
 
 def _problem(table: Mapping[str, Any], folder: Path) -> Problem:
-    _check_keys("problem", table, ("theta", "phi", *KINDS, "bounds"))
+    check_keys("problem", table, ("theta", "phi", *KINDS, "bounds"))
     _check_scalars("problem", table)
-    fields = _given(table)
+    fields = given(table)
     for name in ("theta", "phi"):
         if name not in fields:
-            raise InvalidInput(f"problem.{name}", "must be given", _NOTHING, f"add {name} = [...]: the truth")
-        _check_numbers(f"problem.{name}", fields[name])
+            raise InvalidInput(f"problem.{name}", "must be given", NOTHING, f"add {name} = [...]: the truth")
+        check_numbers(f"problem.{name}", fields[name])
     for part in KINDS:
         if part in fields:
-            fields[part] = _part(f"problem.{part}", part, fields[part], folder)
+            fields[part] = make_part(f"problem.{part}", part, fields[part], folder)
     if "bounds" in fields:
-        bounds = _table("problem.bounds", {"bounds": fields["bounds"]}, "write { theta = 1.0, phi = 2.0 }")
-        _check_keys("problem.bounds", bounds, _names_of(Bounds))
-        fields["bounds"] = _within("problem.bounds", lambda: Bounds(**_given(bounds)))
-    return _within("problem", lambda: Problem(**fields))
+        bounds = table_of("problem.bounds", {"bounds": fields["bounds"]}, "write { theta = 1.0, phi = 2.0 }")
+        check_keys("problem.bounds", bounds, names_of(Bounds))
+        fields["bounds"] = within("problem.bounds", lambda: Bounds(**given(bounds)))
+    return within("problem", lambda: Problem(**fields))
 
 
-def _part(field: str, part: str, written: Any, folder: Path) -> Any:
-    """Return the link, the noise, ... that was written: a table with a kind, or a kind alone."""
-    kinds = KINDS[part]
-    name = field.rpartition(".")[2]
-    example = f'write {name} = {{ kind = "{next(iter(kinds))}", ... }}'
-    table = {"kind": written} if isinstance(written, str) else _table(field, {name: written}, example)
-    kind = _kind(field, table, kinds, example)
-    _check_keys(field, table, ("kind", *_names_of(kinds[kind])))
-    fields = {name: value for name, value in _given(table).items() if name != "kind"}
-    for required in _required_of(kinds[kind]):
-        if required not in fields:
-            raise InvalidInput(f"{field}.{required}", "must be given", _NOTHING, f"{kind!r} needs it")
-    numbers = _TABLES.get(kinds[kind])
-    if numbers is not None and numbers in fields:
-        fields[numbers] = _numbers(f"{field}.{numbers}", fields[numbers], folder)
-    if kinds[kind] in (Hidden, Redrawn) and "of" in fields:
-        fields["of"] = _part(f"{field}.of", part, fields["of"], folder)
-    return _within(field, lambda: kinds[kind](**fields))
-
-
-def _numbers(field: str, written: Any, folder: Path) -> Any:
-    """Return numbers as they were written, or the path of the file that has them."""
-    if isinstance(written, str):
-        if not written.isprintable():
-            remedy = "it has a character no path needs"
-            raise InvalidInput(field, "must be the path of a file", written, remedy)
-        return folder / written
-    _check_numbers(field, written)
-    return written
-
-
-def _policies(tables: Any) -> dict[str, Policy]:
+def _policies(tables: Any, folder: Path) -> dict[str, Policy]:
     if tables is None or tables == []:
-        raise InvalidInput("policy", "must name at least one policy", _NOTHING, "add a table [[policy]]")
+        raise InvalidInput("policy", "must name at least one policy", NOTHING, "add a table [[policy]]")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise InvalidInput("policy", "must be an array of tables", tables, "write [[policy]], not [policy]")
     parameters = {entry["kind"]: entry["parameters"] for entry in registry.describe()}
     policies: dict[str, Policy] = {}
     for place, table in enumerate(tables, start=1):
-        kind = _kind(f"policy[{place}]", table, parameters, "`hrprob policies` describes them")
+        kind = check_kind(f"policy[{place}]", table, parameters, "`hrprob policies` describes them")
         name = _name(place, kind, table, policies)
-        policies[name] = _policy(f'policy "{name}"', kind, table, parameters[kind])
+        policies[name] = _policy(f'policy "{name}"', kind, table, parameters[kind], folder)
     return policies
 
 
@@ -317,82 +225,27 @@ def _name(place: int, kind: str, table: Mapping[str, Any], taken: Iterable[str])
     return name
 
 
-def _policy(field: str, kind: str, table: Mapping[str, Any], parameters: Mapping[str, Any]) -> Policy:
-    _check_keys(field, table, ("kind", "name", *parameters))
+def _policy(
+    field: str, kind: str, table: Mapping[str, Any], parameters: Mapping[str, Any], folder: Path
+) -> Policy:
+    check_keys(field, table, ("kind", "name", *parameters))
     _check_scalars(field, table)
-    given = {name: value for name, value in _given(table).items() if name not in ("kind", "name")}
+    told = {name: value for name, value in given(table).items() if name not in ("kind", "name")}
     for name, default in parameters.items():
-        if default is dataclasses.MISSING and name not in given:
-            raise InvalidInput(
-                f"{field}.{name}", "must be given", _NOTHING, f"{kind!r} has no default for it"
-            )
-    return _within(field, lambda: registry.make(kind, given))
-
-
-def _kind(field: str, table: Mapping[str, Any], kinds: Iterable[str], remedy: str) -> str:
-    names = list(kinds)
-    kind = _NOTHING if table.get("kind") is None else table["kind"]
-    return check_choice(f"{field}.kind", kind, names, remedy=_nearest(kind, names) or remedy)
-
-
-def _names_of(cls: type[Any]) -> list[str]:
-    return [field.name for field in dataclasses.fields(cls) if field.init]
-
-
-def _required_of(cls: type[Any]) -> list[str]:
-    return [
-        field.name
-        for field in dataclasses.fields(cls)
-        if field.init
-        and field.default is dataclasses.MISSING
-        and field.default_factory is dataclasses.MISSING
-    ]
-
-
-def _given(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in table.items() if value is not None}
-
-
-def _within(parent: str, make: Callable[[], T]) -> T:
-    """Return what ``make`` makes; a complaint of it names its field inside ``parent``."""
-    try:
-        return make()
-    except InvalidInput as error:
-        raise error.within(parent) from None
-
-
-def _table(field: str, tables: Mapping[str, Any], remedy: str) -> Mapping[str, Any]:
-    """Return the table that ``tables`` has under the last part of ``field``."""
-    table = tables.get(field.rpartition(".")[2])
-    if table is None:
-        raise InvalidInput(field, "must be given", _NOTHING, remedy)
-    if not isinstance(table, Mapping):
-        raise InvalidInput(field, "must be a table", table, remedy)
-    return table
-
-
-def _check_keys(field: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
-    names = list(known)
-    for key, value in table.items():
-        if key not in names:
-            remedy = _nearest(key, names) or f"the keys here are {', '.join(names)}"
-            raise InvalidInput(_inside(field, key), "must be a known key", value, remedy)
-
-
-def _nearest(name: object, names: list[str]) -> str:
-    near = difflib.get_close_matches(str(name), names, n=1)
-    return f"did you mean `{near[0]}`?" if near else ""
-
-
-def _inside(field: str, key: str) -> str:
-    return f"{field}.{key}" if field else key
+        if default is dataclasses.MISSING and name not in told:
+            raise InvalidInput(f"{field}.{name}", "must be given", NOTHING, f"{kind!r} has no default for it")
+    if issubclass(registry.kinds()[kind], Learner):
+        for part in BELIEFS:
+            if part in told:
+                told[part] = make_part(f"{field}.{part}", part, told[part], folder)
+    return within(field, lambda: registry.make(kind, told))
 
 
 def _check_scalars(field: str, value: Any) -> None:
     """Refuse numbers that no field can take, wherever in ``value`` they stand."""
     if isinstance(value, Mapping):
         for key, entry in value.items():
-            _check_scalars(_inside(field, key), entry)
+            _check_scalars(inside(field, key), entry)
     elif isinstance(value, list):
         for place, entry in enumerate(value, start=1):
             _check_scalars(f"{field}[{place}]", entry)
@@ -400,15 +253,6 @@ def _check_scalars(field: str, value: Any) -> None:
         raise InvalidInput(field, "must be a number of at most 63 bits", value, "TOML has no larger ones")
     elif isinstance(value, float):
         check_number(field, value, remedy="no field takes NaN or infinity")
-
-
-def _check_numbers(field: str, value: Any) -> None:
-    """Refuse entries that NumPy would turn into numbers: truth values and text."""
-    if isinstance(value, list):
-        for place, entry in enumerate(value, start=1):
-            _check_numbers(f"{field}[{place}]", entry)
-    elif isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(field, "must be a number", value, "write numbers without quotes")
 
 
 def _reason(error: Exception) -> str:

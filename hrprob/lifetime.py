@@ -31,8 +31,9 @@ References
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -60,6 +61,10 @@ __all__ = [
 ]
 
 
+# Numbers of a sum over levels that are computed at once: a few actions' worth, not a stretch of users'.
+_MOST_AT_ONCE = 0
+
+
 class Gradient(NamedTuple):
     """The partial derivatives of h."""
 
@@ -81,10 +86,10 @@ class Nodes(NamedTuple):
     their weights.
     """
 
-    levels: jax.Array  # (k,)
-    weights: jax.Array  # (k,)
-    far_levels: jax.Array  # (f,), maybe none
-    far_log_weights: jax.Array  # (f,)
+    levels: Any  # (k,)
+    weights: Any  # (k,)
+    far_levels: Any  # (f,), maybe none
+    far_log_weights: Any  # (f,)
 
 
 @float64
@@ -189,12 +194,16 @@ def _sum_over(
     levels: jax.Array,
     weights: jax.Array,
 ) -> jax.Array:
+    shape = jnp.broadcast_shapes(jnp.shape(u), jnp.shape(w))
+    if math.prod(shape) * len(levels) <= _MOST_AT_ONCE:
+        column = (-1,) + (1,) * len(shape)
+        return jnp.sum(term(jnp.reshape(levels, column), jnp.reshape(weights, column)), axis=0)
+
     # One level after another: all at once would take as many copies of u as there are levels.
     def add(total: jax.Array, node: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
         return total + term(*node), None
 
-    nothing = jnp.zeros(jnp.broadcast_shapes(jnp.shape(u), jnp.shape(w)))
-    return lax.scan(add, nothing, (jnp.asarray(levels), jnp.asarray(weights)))[0]
+    return lax.scan(add, jnp.zeros(shape), (jnp.asarray(levels), jnp.asarray(weights)))[0]
 
 
 @float64

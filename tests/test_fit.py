@@ -1,6 +1,7 @@
 """From rounds to a posterior: tables, draws, summaries, predictions, trees and files."""
 
 import dataclasses
+from pathlib import Path
 
 import arviz_stats
 import jax
@@ -605,3 +606,11 @@ def test_a_csv_file_is_read_with_its_line_numbers(tmp_path):
     path.write_text("x1,r\n0.1,0.2\n\n0.3,?\n")
     with pytest.raises(InvalidInput, match="`r` must be a number, got '\\?': line 4 of"):
         read_table(path)
+
+
+def test_the_example_is_what_hrprob_plays():
+    path = Path(hrprob.__file__).parent / "experiments" / "data" / "rounds.csv"
+    written, played = read_table(path), gather(hrprob.Problem(), hrprob.Random(), users=60, seed=0)
+    np.testing.assert_allclose(written.x, played.x, atol=6e-7)
+    np.testing.assert_allclose(written.r, played.r, atol=6e-7)
+    assert written.user.astype(int).tolist() == played.user.tolist()

@@ -59,6 +59,7 @@ __all__ = [
     "merge",
     "sherman_morrison",
     "solve",
+    "squared_residuals",
 ]
 
 # f(z) = z + 2, the link of the paper's simulation.
@@ -256,11 +257,15 @@ def estimate(statistics: Statistics, inverse: ArrayLike, link: Affine) -> Estima
     """
     inverse = jnp.asarray(inverse, dtype=float)
     theta = contract(inverse, statistics.sum_rx)
+    target = (squared_residuals(statistics, theta) - link.offset * statistics.sum_x) / link.slope
+    return Estimates(theta, contract(inverse, target), inverse)
+
+
+def squared_residuals(statistics: Statistics, theta: jax.Array) -> jax.Array:
+    """Return Xᵀ(ε̂∘ε̂), the residuals being those of ``theta`` for every sample."""
     # A₃[θ̂, θ̂] − 2A₂θ̂ = (A₃θ̂ − 2A₂)θ̂
     bent = contract(statistics.sum_xxx, theta) - 2.0 * statistics.sum_rxx
-    squared_residuals = statistics.sum_rrx + contract(bent, theta)
-    target = (squared_residuals - link.offset * statistics.sum_x) / link.slope
-    return Estimates(theta, contract(inverse, target), inverse)
+    return statistics.sum_rrx + contract(bent, theta)
 
 
 @float64

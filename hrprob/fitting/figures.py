@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hrprob import plots
+from hrprob.estimation.posterior.base import features
 from hrprob.fitting import predictive
 from hrprob.fitting.posterior import check_prob
 
@@ -97,7 +98,7 @@ def _labels(name: str, values: np.ndarray) -> list[str]:
     if values.ndim == 1:
         return [name]
     if name in _NAMES:
-        return [f"x{j + 1}" for j in range(values.shape[1])]
+        return features(values.shape[1])["feature"]
     return [", ".join(map(str, place)) for place in np.ndindex(values.shape[1:])]
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray
 
+from hrprob.estimation.posterior.base import features
 from hrprob.fitting.posterior import check_prob
 
 if TYPE_CHECKING:
@@ -59,11 +60,11 @@ def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
 
 def _stacked(posterior: Posterior) -> tuple[list[str], np.ndarray]:
     """Return a label for every number that was drawn, and the draws (chain, draw, parameter)."""
-    features = [f"x{j + 1}" for j in range(posterior.setting.dimension)]
+    entries = features(posterior.setting.dimension)["feature"]
     names, parts = [], []
     for name, value in ({"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites)).items():
         for place in np.ndindex(value.shape[2:]):
-            where = features[place[0]] if name in ("theta", "phi") else ", ".join(map(str, place))
+            where = entries[place[0]] if name in ("theta", "phi") else ", ".join(map(str, place))
             names.append(f"{name}[{where}]" if where else name)
             parts.append(value[(slice(None), slice(None), *place)])
     return names, np.stack(parts, axis=-1)

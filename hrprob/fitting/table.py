@@ -21,7 +21,8 @@ from hrprob.models.data import check_rounds
 
 __all__ = ["Table", "as_table", "read_table", "write_table"]
 
-_LONGEST = 1.0 + 1e-9
+# Unit vectors written to four decimals may be so much longer; a variance never falls below its floor.
+_LONGEST = 1.0 + 1e-4
 _COLUMNS = "it has the columns x1, ..., xd and r, and perhaps user and beta"
 
 

@@ -32,6 +32,7 @@ import xarray
 
 import hrprob
 from hrprob.errors import InvalidInput
+from hrprob.estimation.posterior.base import DIMS, features
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive
@@ -79,12 +80,9 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto") -> xarray.
             "r": predictive.outcomes(target, table.x, flat, by_new).reshape(shape)
         }
         groups["prior_predictive"] = {"r": imagined[None]}
-    names = {"theta": ["feature"], "phi": ["feature"], "r": ["round"], "x": ["round", "feature"]}
-    coords: dict[str, Any] = {
-        "feature": [f"x{j + 1}" for j in range(d)],
-        "round": np.arange(1, len(table) + 1),
-    }
-    tree = from_dict(groups, dims=names | {"user": ["round"], "beta": ["round"]}, coords=coords)
+    dims = DIMS | {"x": ["round", "feature"]} | {name: ["round"] for name in ("r", "user", "beta")}
+    coords: dict[str, Any] = {**features(d), "round": np.arange(1, len(table) + 1)}
+    tree = from_dict(groups, dims=dims, coords=coords)
     tree.attrs.update(_facts(posterior))
     return tree
 

@@ -27,10 +27,6 @@ References
    Maximization Through Heteroscedastic Linear Bandits With Reneging", ICML 2019.
 """
 
-import dataclasses
-from typing import Any
-
-from hrprob.errors import InvalidInput, check_choice
 from hrprob.noise.base import Noise
 from hrprob.noise.distribution import FromDistribution
 from hrprob.noise.mixture import Mixture
@@ -38,43 +34,4 @@ from hrprob.noise.normal import NORMAL, Normal
 from hrprob.noise.student_t import StudentT
 from hrprob.noise.truncated_normal import TruncatedNormal
 
-__all__ = [
-    "KINDS",
-    "NORMAL",
-    "FromDistribution",
-    "Mixture",
-    "Noise",
-    "Normal",
-    "StudentT",
-    "TruncatedNormal",
-    "make_noise",
-]
-
-KINDS: dict[str, type[Any]] = {cls.kind: cls for cls in (Normal, TruncatedNormal, Mixture, StudentT)}
-"""The noises that a configuration can name."""
-
-
-def make_noise(noise: Any) -> Noise:
-    """Return a noise: itself, by its kind, or from a table with its kind and parameters.
-
-    Examples
-    --------
-    >>> make_noise({"kind": "student-t", "df": 6.0})
-    StudentT(df=6.0)
-    """
-    if not isinstance(noise, str | dict):
-        if isinstance(noise, type) or not hasattr(noise, "inverse_chance"):
-            remedy = 'a kind such as "student-t", a table with its kind, or hrprob.StudentT()'
-            raise InvalidInput("noise", "must be a noise", noise, remedy)
-        return noise
-    table = dict(noise) if isinstance(noise, dict) else {"kind": noise}
-    kind = check_choice("noise.kind", table.pop("kind", None), list(KINDS))
-    names = [field.name for field in dataclasses.fields(KINDS[kind]) if field.init]
-    for name, value in table.items():
-        if name not in names:
-            known = ", ".join(names) or "no parameters"
-            raise InvalidInput(f"noise.{name}", "must be a known key", value, f"{kind!r} has {known}")
-    try:
-        return KINDS[kind](**table)
-    except InvalidInput as complaint:
-        raise complaint.within("noise") from None
+__all__ = ["NORMAL", "FromDistribution", "Mixture", "Noise", "Normal", "StudentT", "TruncatedNormal"]

@@ -29,11 +29,14 @@ import jax.numpy as jnp
 
 from hrprob.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob.estimation.contraction import quadratic_form
-from hrprob.noise import make_noise
 from hrprob.problem import Known, Problem
+from hrprob.problem.kinds import make_part
 from hrprob.record import record, settle, with_fields
 
-__all__ = ["Learner", "Policy", "Seen"]
+__all__ = ["BELIEFS", "Learner", "Policy", "Seen"]
+
+BELIEFS = ("noise", "objective", "satisfaction")
+"""The parts of a problem that a policy may take to be others than they are."""
 
 
 class Seen(NamedTuple):
@@ -97,6 +100,10 @@ class Policy:
         """Return the policy for this problem: it has ``known``, and its open defaults are filled in."""
         return with_fields(self, known=problem.known(users))
 
+    def beliefs(self, problem: Problem) -> dict[str, Any]:
+        """Return what the policy takes noise, objective and satisfaction to be when it plays ``problem``."""
+        return {part: getattr(problem, part) for part in BELIEFS}
+
     def init(self) -> Any:
         """Return the state before the first user."""
         raise NotImplementedError
@@ -142,8 +149,9 @@ class Learner(Policy):
         K: S takes a round while it has fewer than Γ(t) = K·t; every round if not given.
     samples : {"first", "informative"}
         Which rounds S takes within that: the first that come, or those that inform most.
-    noise : str, table or Noise, optional
-        ψ as the policy believes it to be; the problem's own unless given.
+    noise, objective, satisfaction : str, table or part of a problem, optional
+        ψ, what is to be maximised, and how levels are distributed, as the policy takes them to
+        be; the problem's own unless given.
 
     Notes
     -----
@@ -169,17 +177,20 @@ class Learner(Policy):
     growth: Any = dataclasses.field(default=None, kw_only=True)
     samples: Any = dataclasses.field(default="first", kw_only=True)
     noise: Any = dataclasses.field(default=None, kw_only=True)
+    objective: Any = dataclasses.field(default=None, kw_only=True)
+    satisfaction: Any = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.growth is not None:
             remedy = "each user plays at least one round, so K is 1 or more"
             settle(self, growth=check_number("growth", self.growth, low=1, remedy=remedy))
         self._check_samples()
-        if self.noise is not None:
-            if hasattr(self, "model"):
-                remedy = "`model` says how it takes outcomes to be distributed"
-                raise InvalidInput("noise", "must not be given to a policy with a model", self.noise, remedy)
-            settle(self, noise=make_noise(self.noise))
+        for part in BELIEFS:
+            if getattr(self, part) is not None:
+                settle(self, **{part: make_part(part, part, getattr(self, part))})
+        if self.noise is not None and hasattr(self, "model"):
+            remedy = "`model` says how it takes outcomes to be distributed"
+            raise InvalidInput("noise", "must not be given to a policy with a model", self.noise, remedy)
         super().__post_init__()
 
     def _check_samples(self) -> None:
@@ -194,10 +205,23 @@ class Learner(Policy):
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy for this problem."""
         bound = super().bind(problem, users)
-        known = bound.known if self.noise is None else with_fields(bound.known, noise=self.noise)
+        beliefs = self.beliefs(problem)
+        if beliefs["satisfaction"].seen and not problem.satisfaction.seen:
+            remedy = 'it sees no level; take "hidden" or "redrawn" ones'
+            raise InvalidInput("satisfaction", "must not be seen", self.satisfaction, remedy)
         # What is believed is in `known` from here on.
         growth = math.inf if self.growth is None else self.growth
-        return with_fields(bound, known=known, noise=None, growth=growth)
+        settled = dict.fromkeys(BELIEFS) | {"growth": growth}
+        return with_fields(bound, known=with_fields(bound.known, **beliefs), **settled)
+
+    def beliefs(self, problem: Problem) -> dict[str, Any]:
+        """Return ψ, objective and levels as told; else ψ of the policy's model, and the problem's own."""
+        own = super().beliefs(problem)
+        if hasattr(self, "model"):
+            own["noise"] = self.model.noise
+        return {
+            part: mine if getattr(self, part) is None else getattr(self, part) for part, mine in own.items()
+        }
 
     def quota(self, state: Any, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return Γ(t) − |S|, or 0 where the context informs too little."""

@@ -93,7 +93,6 @@ class BayesLearner(Learner):
         bound = super().bind(problem, users)
         return with_fields(
             bound,
-            known=with_fields(bound.known, noise=self.model.noise),
             due=refit_times(self.warmup + users, self.refit, self.warmup),
             capacity=capacity_for(users * self._slots),
             warm_rows=capacity_for(self.warmup * bound.known.actions),

@@ -11,10 +11,12 @@ References
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
-from hrprob.policies.learners import GLSELearner, GLSEState
+from hrprob.policies.learners import GLSELearner
 from hrprob.policies.registry import register
 
 __all__ = ["Greedy"]
@@ -24,6 +26,6 @@ __all__ = ["Greedy"]
 class Greedy(GLSELearner):
     """Serve the action of largest estimated value (GLSE plugged in, no exploration)."""
 
-    def select(self, state: GLSEState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of h at the estimates."""
         return jnp.argmax(self.known.value(*self.plug_in(state, contexts), beta))

@@ -1,7 +1,8 @@
-"""The two estimators that policies learn with, one user at a time.
+"""The estimators that policies learn with, one user at a time.
 
-:class:`RidgeLearner` keeps what θ̂ needs, :class:`GLSELearner` what θ̂ and φ̂ need.
-Both carry V⁻¹ along by rank-one updates.
+:class:`RidgeLearner` keeps what θ̂ needs, :class:`GLSELearner` what θ̂ and φ̂ need, both with
+V⁻¹ carried along by rank-one updates. :class:`WeightedLearner` weighs every stay by its
+variance, and knows how sure it is.
 """
 
 from __future__ import annotations
@@ -13,12 +14,20 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.errors import check_number
-from hrprob.estimation import glse
+from hrprob.estimation import glse, weighted
 from hrprob.estimation.contraction import contract, quadratic_form
 from hrprob.policies.base import Learner, Seen
 from hrprob.record import record, settle
 
-__all__ = ["GLSELearner", "GLSEState", "RidgeLearner", "RidgeState", "norm_of"]
+__all__ = [
+    "GLSELearner",
+    "GLSEState",
+    "RidgeLearner",
+    "RidgeState",
+    "WeightedLearner",
+    "WeightedState",
+    "norm_of",
+]
 
 _LEAST_RIDGE = 1e-6
 
@@ -49,6 +58,18 @@ class GLSEState(NamedTuple):
         return self.estimates.inverse
 
 
+class WeightedState(NamedTuple):
+    """The statistics of the weighted estimator and what is believed by them."""
+
+    statistics: weighted.Statistics
+    estimates: weighted.Estimates
+
+    @property
+    def taken(self) -> jax.Array:
+        """|S|, the number of rounds in the sample set."""
+        return self.statistics.taken
+
+
 def norm_of(inverse: jax.Array, contexts: jax.Array) -> jax.Array:
     """Return ‖x‖_{V⁻¹} of each context (actions, d)."""
     # Rounding can carry a form that is zero in exact arithmetic just below it.
@@ -74,7 +95,7 @@ class RidgeLearner(Learner):
         settle(self, ridge=ridge)
         super().__post_init__()
 
-    def init(self) -> RidgeState:
+    def init(self) -> Any:
         """Return the state before the first user: θ̂ = 0."""
         d = self.known.dimension
         return RidgeState(
@@ -84,7 +105,7 @@ class RidgeLearner(Learner):
             jnp.zeros(d),
         )
 
-    def update(self, state: RidgeState, seen: Seen) -> RidgeState:
+    def update(self, state: Any, seen: Seen) -> Any:
         """Add the rounds taken, and move θ̂."""
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.taken)
         sum_rx = state.sum_rx + seen.total * seen.context
@@ -121,13 +142,13 @@ class GLSELearner(Learner):
         )
         super().__post_init__()
 
-    def init(self) -> GLSEState:
+    def init(self) -> Any:
         """Return the state before the first user: θ̂ = φ̂ = 0."""
         d = self.known.dimension
         nothing = jnp.zeros(d)
         return GLSEState(glse.empty(d), glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge))
 
-    def update(self, state: GLSEState, seen: Seen) -> GLSEState:
+    def update(self, state: Any, seen: Seen) -> Any:
         """Add the rounds taken, and move θ̂ and φ̂."""
         statistics = glse.add(state.statistics, seen.context, seen.taken, seen.total, seen.squares)
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.taken)
@@ -138,3 +159,53 @@ class GLSELearner(Learner):
         u = contract(contexts, state.estimates.theta)
         variance = self.known.link(contract(contexts, state.estimates.phi))
         return u, jnp.maximum(variance, self.variance_floor)
+
+
+@record()
+class WeightedLearner(Learner):
+    """A policy on the weighted estimator (:mod:`hrprob.estimation.weighted`).
+
+    Parameters
+    ----------
+    variance_floor : float
+        Least variance that an action is taken to have.
+    """
+
+    variance_floor: Any = dataclasses.field(default=0.01, kw_only=True)
+
+    def __post_init__(self) -> None:
+        remedy = "no action is taken to have a smaller variance"
+        floor = check_number("variance_floor", self.variance_floor, low=0, open_low=True, remedy=remedy)
+        settle(self, variance_floor=floor)
+        super().__post_init__()
+
+    def init(self) -> Any:
+        """Return the state before the first user: the priors."""
+        return WeightedState(*weighted.empty(self.known.dimension, self.known.bounds))
+
+    def update(self, state: Any, seen: Seen) -> Any:
+        """Add the rounds taken, and move both beliefs."""
+        added = weighted.add(
+            state.statistics,
+            state.estimates,
+            seen.context,
+            seen.taken,
+            seen.total,
+            seen.squares,
+            self.known.link,
+            self.counted(state, seen.context),
+        )
+        return WeightedState(*added)
+
+    def counted(self, state: WeightedState, context: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return the variances that a stay is counted with, for θ and for φ."""
+        known = self.known
+        variance = weighted.counted_variance(
+            state.estimates, context, known.link, known.bounds, self.variance_floor
+        )
+        return variance, variance
+
+    def moments(self, state: WeightedState, contexts: jax.Array) -> weighted.Moments:
+        """Return what is believed of the outcomes of each context (actions, d)."""
+        known = self.known
+        return weighted.moments(state.estimates, contexts, known.link, known.bounds, self.variance_floor)

@@ -30,7 +30,8 @@ from jax.typing import ArrayLike
 
 from hrprob import lifetime
 from hrprob.errors import InvalidInput
-from hrprob.noise import Noise
+from hrprob.noise import Noise, Normal
+from hrprob.precision import float64
 from hrprob.problem.satisfaction import NormalLevels, Uniform
 from hrprob.record import describe, record
 from hrprob.source import Source
@@ -87,6 +88,7 @@ class Hidden:
         """Return β: it is kept."""
         return beta
 
+    @float64
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[h_β(u, w)]; ``beta`` is not looked at."""
         average = lifetime.mean_h(u, w, self.of.nodes(), noise)
@@ -171,11 +173,19 @@ class Redrawn:
 
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return one over the chance that a round is the last; ``beta`` is not looked at."""
-        return 1.0 / lifetime.mean_reneging_chance(u, w, self.of.nodes(), noise)
+        if self._is_normal(noise):
+            return lifetime.h(u, w + self.of.deviation**2, self.of.mean, noise)
+        return 1.0 / self.leaving_chance(u, w, beta, noise)
 
     def leaving_chance(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return the chance that a round is the last."""
+        if self._is_normal(noise):
+            return lifetime.reneging_chance(u, w + self.of.deviation**2, self.of.mean, noise)
         return lifetime.mean_reneging_chance(u, w, self.of.nodes(), noise)
+
+    def _is_normal(self, noise: Noise) -> bool:
+        """Say whether outcome and level are both normal, and so is their difference."""
+        return isinstance(self.of, NormalLevels) and isinstance(noise, Normal)
 
     def check_finite(self, noise: Noise, u: np.ndarray, w: np.ndarray) -> None:
         """Raise if no level can make anybody leave some action."""

@@ -37,6 +37,7 @@ from jax.typing import ArrayLike
 from hrprob import lifetime
 from hrprob.errors import check_number
 from hrprob.noise import Noise
+from hrprob.precision import float64
 from hrprob.record import record, settle
 
 __all__ = ["Lifetime", "MeanVariance", "Objective", "Reward", "Threshold", "total"]
@@ -149,6 +150,7 @@ class Threshold:
         return 1.0 - lifetime.reneging_chance(u, w, self.level, noise)
 
 
+@float64
 def total(earning: ArrayLike, rounds: jax.Array) -> jax.Array:
     """Return the value of a stay: ``earning`` in each of the expected ``rounds``.
 
@@ -159,6 +161,7 @@ def total(earning: ArrayLike, rounds: jax.Array) -> jax.Array:
     >>> total(jnp.asarray([0.0, 0.5]), jnp.asarray([jnp.inf, 4.0])).tolist()
     [0.0, 2.0]
     """
-    if isinstance(earning, float):
-        return earning * rounds
-    return jnp.where(jnp.asarray(earning) == 0.0, 0.0, earning * rounds)
+    if isinstance(earning, float) and earning != 0.0:
+        return earning * jnp.asarray(rounds)
+    g = jnp.asarray(earning, dtype=float)
+    return jnp.where(g == 0.0, 0.0, g * rounds)

@@ -12,6 +12,7 @@ from hrprob.errors import InvalidInput, check_count, check_number, check_vector
 from hrprob.noise import NORMAL, Noise
 from hrprob.problem.contexts import Contexts, Finite, Sphere
 from hrprob.problem.hidden import Hidden
+from hrprob.problem.kinds import MARKS
 from hrprob.problem.link import Affine
 from hrprob.problem.objective import Lifetime, Objective, total
 from hrprob.problem.satisfaction import Satisfaction, Uniform
@@ -104,15 +105,14 @@ def _reachable(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return np.ravel(u), np.maximum(problem.link(np.ravel(v)), 0.0)
 
 
-# Each part, an example of it, and something that every such part has.
-_PARTS = (
-    ("link", "Affine(slope=1.0, offset=2.0)", "check_bound"),
-    ("noise", "Normal()", "inverse_chance"),
-    ("objective", "Lifetime()", "earning"),
-    ("contexts", "Sphere(actions=20)", "place"),
-    ("satisfaction", "Uniform(low=-1.0, high=1.0)", "leaving_chance"),
-    ("bounds", "Bounds(theta=1.0, phi=2.0)", "phi"),
-)
+_EXAMPLES = {
+    "link": "Affine(slope=1.0, offset=2.0)",
+    "noise": "Normal()",
+    "objective": "Lifetime()",
+    "contexts": "Sphere(actions=20)",
+    "satisfaction": "Uniform(low=-1.0, high=1.0)",
+    "bounds": "Bounds(theta=1.0, phi=2.0)",
+}
 
 
 @record()
@@ -161,9 +161,9 @@ class Problem:
     bounds: Bounds = Bounds()
 
     def __post_init__(self) -> None:
-        for name, example, wanted in _PARTS:
+        for name, example in _EXAMPLES.items():
             part = getattr(self, name)
-            if isinstance(part, type) or not hasattr(part, wanted):
+            if isinstance(part, type) or not hasattr(part, MARKS[name]):
                 raise InvalidInput(name, "must be a part of a problem", part, f"for example hrprob.{example}")
         theta = check_vector("theta", self.theta, remedy="it holds the weights of the mean, one a feature")
         phi = check_vector("phi", self.phi, dimension=theta.size, remedy="it has as many entries as `theta`")

@@ -127,8 +127,7 @@ class Uniform(SeenLevels):
         thousandths of the range where the variance is small.
         """
         places, weights = _double_exponential()
-        nothing = jnp.zeros(0)
-        return Nodes(self.low + (self.high - self.low) * places, jnp.asarray(weights), nothing, nothing)
+        return Nodes(self.low + (self.high - self.low) * places, weights, np.zeros(0), np.zeros(0))
 
 
 @record()
@@ -171,8 +170,7 @@ class NormalLevels(SeenLevels):
         places, log_weights = _normal_nodes()
         far = int(np.sum(places < -8.0))
         levels = self.mean + self.deviation * places
-        near, low = jnp.exp(log_weights[far:]), jnp.asarray(log_weights[:far])
-        return Nodes(levels[far:], near, levels[:far], low)
+        return Nodes(levels[far:], np.exp(log_weights[far:]), levels[:far], log_weights[:far])
 
 
 @record()
@@ -214,8 +212,7 @@ class EmpiricalLevels(SeenLevels):
     def nodes(self) -> Nodes:
         """Return the levels themselves, each with its share."""
         count = self.levels.shape[0]
-        nothing = jnp.zeros(0)
-        return Nodes(self.levels, jnp.full(count, 1.0 / count), nothing, nothing)
+        return Nodes(self.levels, np.full(count, 1.0 / count), np.zeros(0), np.zeros(0))
 
 
 @record()
@@ -261,8 +258,8 @@ def _shape(source: Source) -> tuple[int, ...]:
 
 def _double_exponential() -> tuple[np.ndarray, np.ndarray]:
     """Return places in (0, 1) and weights: the trapezoidal rule in k, where x = 1/(1 + exp(−π sinh k))."""
-    step = 0.09
-    k = step * np.arange(-35, 36)
+    step = 0.075
+    k = step * np.arange(-42, 43)
     far = np.exp(-math.pi * np.sinh(np.abs(k)))
     places = np.where(k < 0, far, 1.0) / (1.0 + far)
     weights = step * math.pi * np.cosh(k) * far / (1.0 + far) ** 2

@@ -174,10 +174,13 @@ class Recorder:
 
 
 def _misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, Any]:
-    """Return the policies that believe in another noise than the problem's, and in which."""
-    truth = describe(problem.noise)
-    believed = {name: describe(policy.believed_noise(problem)) for name, policy in policies.items()}
-    return {name: noise for name, noise in believed.items() if noise != truth}
+    """Return the policies that take a part of the problem for another than it is, and for what."""
+    found: dict[str, Any] = {}
+    for name, policy in policies.items():
+        for part, belief in policy.beliefs(problem).items():
+            if describe(belief) != describe(getattr(problem, part)):
+                found.setdefault(name, {})[part] = describe(belief)
+    return found
 
 
 @jax.jit

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+from scipy import stats
+from scipy.special import log_ndtr
 
 from hrprob.precision import double_precision
 from hrprob.problem.arrivals import arrivals
@@ -64,7 +65,7 @@ class Draws:
             self._arrived = {
                 warm: arrivals(problem, self._keys, self._numbers[warm]) for warm in (False, True)
             }
-        self._actions = problem.contexts.actions
+        self._problem, self._actions = problem, problem.contexts.actions
         self._blocks: dict[Any, np.ndarray] = {}
 
     def user(self, place: int, trial: int, warm: bool) -> User:
@@ -79,7 +80,9 @@ class Draws:
             with double_precision():
                 numbers = self._numbers[user.warm]
                 start = np.uint32(block * _BLOCK)
-                self._blocks[name] = np.asarray(_BULK[what](self._keys, numbers, start, self._actions))
+                self._blocks[name] = np.asarray(
+                    _BULK[what](self._problem, self._keys, numbers, start, self._actions)
+                )
         return self._blocks[name][user.place, round % _BLOCK, user.trial]
 
 
@@ -96,6 +99,11 @@ class User(NamedTuple):
     def noise(self, round: int) -> float:
         return self.draws.at("noise", self, round)
 
+    def level(self, problem: Any, round: int) -> float:
+        """β in this round."""
+        redrawn = problem.satisfaction.kind == "redrawn"
+        return self.draws.at("level", self, round) if redrawn else self.beta
+
     def warmup_action(self, round: int) -> int:
         return int(len(self.contexts) * self.draws.at("warmup", self, round))
 
@@ -108,18 +116,23 @@ class User(NamedTuple):
         return self.draws.at("eager lottery" if eager else "lottery", self, round if eager else 0)
 
 
-@functools.partial(jax.jit, static_argnums=3)
-def _noise(keys: Any, users: Any, start: Any, actions: int) -> jax.Array:
-    return Source(keys, users).normal(Purpose.NOISE, (_BLOCK,), start)
+@functools.partial(jax.jit, static_argnums=4)
+def _noise(problem: Any, keys: Any, users: Any, start: Any, actions: int) -> jax.Array:
+    return problem.noise.draw(Source(keys, users), _BLOCK, start)
 
 
-@functools.partial(jax.jit, static_argnums=3)
-def _warmup(keys: Any, users: Any, start: Any, actions: int) -> jax.Array:
+@functools.partial(jax.jit, static_argnums=4)
+def _level(problem: Any, keys: Any, users: Any, start: Any, actions: int) -> jax.Array:
+    return problem.satisfaction.of.draw(Source(keys, users), (_BLOCK,), start)
+
+
+@functools.partial(jax.jit, static_argnums=4)
+def _warmup(problem: Any, keys: Any, users: Any, start: Any, actions: int) -> jax.Array:
     return Source(keys, users).uniform(Purpose.WARMUP, (_BLOCK,), start)
 
 
 def _policy_draws(
-    keys: Any, users: Any, start: Any, actions: int, *, eager: bool, lottery: bool
+    problem: Any, keys: Any, users: Any, start: Any, actions: int, *, eager: bool, lottery: bool
 ) -> jax.Array:
     def one(round: Any, user: Any, first: Any, second: Any) -> jax.Array:
         key = Source((first, second), user).key(Purpose.POLICY)
@@ -133,11 +146,12 @@ def _policy_draws(
 
 
 def _compiled(**options: bool) -> Any:
-    return jax.jit(functools.partial(_policy_draws, **options), static_argnums=3)
+    return jax.jit(functools.partial(_policy_draws, **options), static_argnums=4)
 
 
 _BULK = {
     "noise": _noise,
+    "level": _level,
     "warmup": _warmup,
     "choice": _compiled(eager=False, lottery=False),
     "eager choice": _compiled(eager=True, lottery=False),
@@ -170,8 +184,6 @@ def _play_trial(
 ) -> tuple[list[int], list[int], list[float], list[int], Past, bool]:
     # What is worked out before the first user (cells, context sets) is taken as it is.
     index_of = functools.partial(PLAIN[policy.kind], policy.bind(problem, users), policy, problem, users)
-    growth = getattr(policy, "growth", None)
-    growth = math.inf if growth is None else growth
     past = Past([], [])
     actions, lifetimes, costs, samples = [], [], [], []
     undecided = False
@@ -180,13 +192,14 @@ def _play_trial(
         user = draws.user(t - 1, trial, warm=True)
         i, left = 0, False
         while not left:
-            left = _play_round(problem, user, user.warmup_action(i), i, past, growth * t)
+            a = user.warmup_action(i)
+            left = _play_round(policy, problem, user, a, i, past, t)
             i += 1
 
     for number in range(1, users + 1):
         t = policy.warmup + number
         user = draws.user(number - 1, trial, warm=False)
-        chances = _chances(problem, user)
+        values, costs_of = _values_and_costs(problem, user)
         i, left, cost = 0, False, 0.0
         while not left:
             if i == 0 or policy.eager:
@@ -200,24 +213,46 @@ def _play_trial(
                     actions.append(a)
                 else:
                     undecided = undecided or bool(np.any(index[ties] != index.max()))
-            cost += (chances[a] - chances.min()) / chances.min()
-            left = _play_round(problem, user, a, i, past, growth * t)
+            cost += costs_of[a]
+            if i == 0 or policy.eager:
+                # Under the lazy update S is chosen by what was known when the user came.
+                design = Past([], list(past.samples))
+            left = _play_round(policy, problem, user, a, i, past, t, design)
             i += 1
         lifetimes.append(i)
-        costs.append(cost if policy.eager else 1 / chances.min() - 1 / chances[a])
+        costs.append(cost if policy.eager else values.max() - values[a])
         samples.append(len(past.samples))
     return actions, lifetimes, list(np.cumsum(costs)), samples, past, undecided
 
 
-def _play_round(problem: Any, user: User, a: int, i: int, past: Past, most: float) -> bool:
-    """Play round ``i``, let it into S while |S| < ``most``, and say whether the user left."""
+def _play_round(
+    policy: Any, problem: Any, user: User, a: int, i: int, past: Past, t: int, design: Any = None
+) -> bool:
+    """Play round ``i``, let it into S if S takes it, and say whether the user left."""
     x = user.contexts[a]
     outcome = problem.theta @ x + math.sqrt(_variance(problem, problem.phi, x)) * user.noise(i)
-    played = Round(user, a, outcome, outcome < user.beta)
+    played = Round(user, a, outcome, outcome < user.level(problem, i))
     past.rounds.append(played)
-    if len(past.samples) < most:
+    if _takes(policy, past, past if design is None else design, x, t):
         past.samples.append(played)
     return played.left
+
+
+def _takes(policy: Any, past: Past, design: Past, x: np.ndarray, t: int) -> bool:
+    """Whether S takes a round: |S| < Γ(t), and with a chosen S a leverage above the threshold."""
+    growth = getattr(policy, "growth", None)
+    if growth is None:
+        return True
+    if len(past.samples) >= growth * t:
+        return False
+    if policy.samples == "first":
+        return True
+    n, d = len(design.samples), len(x)
+    _, _, V = _samples(design, d, max(policy.ridge, 1e-6))
+    threshold = (
+        d / (n + d) * min(10 * growth, growth * t / 10) / (growth * t - n) if n < growth * t else math.inf
+    )
+    return x @ np.linalg.solve(V, x) >= threshold
 
 
 def _ties(index: np.ndarray) -> np.ndarray:
@@ -229,17 +264,100 @@ def _variance(problem: Any, phi: np.ndarray, x: np.ndarray) -> Any:
     return problem.link.slope * (x @ phi) + problem.link.offset
 
 
-def _chances(problem: Any, user: User) -> np.ndarray:
-    variance = _variance(problem, problem.phi, user.contexts)
-    return ndtr((user.beta - user.contexts @ problem.theta) / np.sqrt(variance))
+# What an action is worth. Distribution functions are SciPy's, means over levels sums over many panels.
+
+
+def _log_cdf(noise: Any, z: np.ndarray) -> np.ndarray:
+    if noise.kind == "normal":
+        return log_ndtr(z)
+    if noise.kind == "student-t":
+        return stats.t.logcdf(z / math.sqrt((noise.df - 2) / noise.df), noise.df)
+    if noise.kind == "mixture":
+        p, gap, ratio = noise.weight, noise.gap, noise.ratio
+        s2 = math.sqrt((1 - p * (1 - p) * gap**2) / (p * ratio**2 + 1 - p))
+        lower = math.log(p) + log_ndtr((z + (1 - p) * gap) / (ratio * s2))
+        return np.logaddexp(lower, math.log(1 - p) + log_ndtr((z - p * gap) / s2))
+    assert noise.kind == "truncated-normal"
+    assert noise.edge == 0
+    # Φ(e) − Φ(−b) over Φ(b) − Φ(−b), and the variance 1 − 2bψ(b)/(Φ(b) − Φ(−b)).
+    b = noise.width
+    inside = 1 - 2 * math.exp(log_ndtr(-b))
+    e = z * math.sqrt(1 - 2 * b * stats.norm.pdf(b) / inside)
+    with np.errstate(divide="ignore"):
+        below = log_ndtr(e) + np.log1p(-np.exp(np.minimum(log_ndtr(-b) - log_ndtr(e), 0.0)))
+    return np.where(e < b, below - math.log(inside), 0.0)
+
+
+def _panels(low: float, high: float, count: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    edges = np.linspace(low, high, count + 1)
+    middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+    return (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
+
+
+def _levels(of: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Levels and the logarithms of their weights."""
+    if of.kind == "uniform":
+        places, weights = _panels(0.0, 1.0)
+        return of.low + (of.high - of.low) * places, np.log(weights)
+    if of.kind == "normal":
+        places, weights = _panels(-30.0, 12.0, 100)
+        return of.mean + of.deviation * places, np.log(weights) + stats.norm.logpdf(places)
+    assert of.kind == "empirical"
+    return of.levels, np.full(len(of.levels), -math.log(len(of.levels)))
+
+
+def _rounds(satisfaction: Any, noise: Any, u: np.ndarray, w: Any, beta: float) -> np.ndarray:
+    """The expected lifetime under each action."""
+    scale = np.sqrt(w)
+    # An estimate may promise more rounds than a float can hold.
+    with np.errstate(over="ignore", divide="ignore"):
+        if satisfaction.kind not in ("hidden", "redrawn"):
+            return np.exp(-_log_cdf(noise, (beta - u) / scale))
+        levels, log_weights = _levels(satisfaction.of)
+        log_chance = _log_cdf(noise, (levels - u[..., None]) / np.broadcast_to(scale, u.shape)[..., None])
+        if satisfaction.kind == "redrawn":
+            return 1 / np.sum(np.exp(log_weights + log_chance), axis=-1)
+        mean = np.sum(np.exp(log_weights - log_chance), axis=-1)
+        if satisfaction.of.kind == "normal" and noise.kind == "normal":
+            return np.where(satisfaction.of.deviation**2 < w, mean, np.inf)
+        return mean
+
+
+def _earning(objective: Any, noise: Any, u: np.ndarray, w: Any) -> Any:
+    if objective.kind == "lifetime":
+        return np.ones_like(u)
+    if objective.kind == "reward":
+        return u
+    if objective.kind == "mean-variance":
+        return u - objective.aversion * w
+    assert objective.kind == "threshold"
+    return -np.expm1(_log_cdf(noise, (objective.level - u) / np.sqrt(w)))
+
+
+def _value(problem: Any, noise: Any, u: np.ndarray, w: Any, beta: float) -> np.ndarray:
+    earning = _earning(problem.objective, noise, u, w)
+    with np.errstate(invalid="ignore"):
+        whole = earning * _rounds(problem.satisfaction, noise, u, w, beta)
+    return np.where(earning == 0, 0.0, whole)
+
+
+def _values_and_costs(problem: Any, user: User) -> tuple[np.ndarray, np.ndarray]:
+    """The true value of each action, and what one round of each costs: v*·p − g."""
+    u, w = user.contexts @ problem.theta, _variance(problem, problem.phi, user.contexts)
+    values = _value(problem, problem.noise, u, w, user.beta)
+    if problem.satisfaction.kind == "redrawn":
+        chance = 1 / _rounds(problem.satisfaction, problem.noise, u, w, user.beta)
+    else:
+        chance = np.exp(_log_cdf(problem.noise, (user.beta - u) / np.sqrt(w)))
+    return values, values.max() * chance - _earning(problem.objective, problem.noise, u, w)
+
+
+def _believed(policy: Any, problem: Any) -> Any:
+    return problem.noise if policy.noise is None else policy.noise
 
 
 # The policies: an index for every action, given the past. Ties go to the first.
-
-
-def _lifetimes(u: np.ndarray, w: Any, beta: float) -> np.ndarray:
-    with np.errstate(over="ignore"):  # an estimate may promise more rounds than a float can hold
-        return np.exp(-log_ndtr((beta - u) / np.sqrt(w)))
 
 
 def _samples(past: Past, d: int, ridge: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -263,10 +381,10 @@ def estimates(policy: Any, problem: Any, past: Past) -> tuple[np.ndarray, np.nda
 
 
 def _plug_in(policy: Any, problem: Any, past: Past, user: User) -> tuple[np.ndarray, np.ndarray]:
-    """Return h at the GLSE, and V."""
+    """Return the value at the GLSE, and V."""
     theta, phi, V = estimates(policy, problem, past)
     variance = np.maximum(_variance(problem, phi, user.contexts), policy.variance_floor)
-    return _lifetimes(user.contexts @ theta, variance, user.beta), V
+    return _value(problem, _believed(policy, problem), user.contexts @ theta, variance, user.beta), V
 
 
 def _greedy(bound: Any, policy: Any, problem: Any, users: int, past: Past, user: User, i: int) -> np.ndarray:
@@ -289,12 +407,13 @@ def _sigma_max_ucb(
     X, r, V = _samples(past, problem.dimension, policy.ridge)
     largest = _variance_max(policy, problem)
     variance = largest if policy.divide_by == "sigma" else largest**2
-    h = _lifetimes(user.contexts @ np.linalg.solve(V, X.T @ r), variance, user.beta)
+    u = user.contexts @ np.linalg.solve(V, X.T @ r)
+    h = _value(problem, _believed(policy, problem), u, variance, user.beta)
     return h + _xi(policy, problem, users, len(past.samples)) * _norms(V, user.contexts)
 
 
 def _oracle(bound: Any, policy: Any, problem: Any, users: int, past: Past, user: User, i: int) -> np.ndarray:
-    return 1 / _chances(problem, user)
+    return _values_and_costs(problem, user)[0]
 
 
 def _random(bound: Any, policy: Any, problem: Any, users: int, past: Past, user: User, i: int) -> np.ndarray:

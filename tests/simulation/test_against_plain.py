@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -26,6 +28,33 @@ WORLDS = {
     "sets": {"d": 3, "actions": 4, "contexts": "finite", "satisfaction": "uniform"},
     "line": {"d": 1, "actions": 3, "contexts": "finite", "satisfaction": "infinite"},
     "alone": {"d": 5, "actions": 1, "contexts": "sphere", "satisfaction": "fixed"},
+}
+# The extensions, several at a time: what is not said is as in the paper.
+PAPER = {"d": 4, "actions": 6, "contexts": "sphere", "satisfaction": "uniform"}
+EXTENDED = {
+    "hidden": PAPER | {"satisfaction": "hidden uniform", "noise": "student-t", "objective": "reward"},
+    "redrawn": PAPER | {"satisfaction": "redrawn normal", "noise": "truncated", "objective": "threshold"},
+    "drifting": PAPER
+    | {"contexts": "drifting", "satisfaction": "sequence", "noise": "mixture", "objective": "mean-variance"},
+    "withheld": PAPER | {"contexts": "withholding", "satisfaction": "infinite", "objective": "reward"},
+}
+# Each by itself.
+SINGLE = {
+    "student-t": PAPER | {"noise": "student-t"},
+    "truncated": PAPER | {"noise": "truncated"},
+    "mixture": PAPER | {"noise": "mixture"},
+    "hidden uniform": PAPER | {"satisfaction": "hidden uniform"},
+    "hidden normal": PAPER | {"satisfaction": "hidden normal"},
+    "hidden empirical": PAPER | {"satisfaction": "hidden empirical"},
+    "redrawn uniform": PAPER | {"satisfaction": "redrawn uniform"},
+    "reward": PAPER | {"objective": "reward"},
+    "mean-variance": PAPER | {"objective": "mean-variance"},
+    "threshold": PAPER | {"objective": "threshold"},
+    "normal levels": PAPER | {"satisfaction": "normal"},
+    "empirical levels": PAPER | {"satisfaction": "empirical"},
+    "context sequence": PAPER | {"contexts": "sequence"},
+    "context function": PAPER | {"contexts": "function"},
+    "level function": PAPER | {"satisfaction": "function"},
 }
 
 numbers = st.floats  # with bounds: neither NaN nor infinity
@@ -91,13 +120,33 @@ MORE_VARIANTS = {
     "cmdp arbitrary": ("cmdp", {"partition": st.just("arbitrary"), "cells": st.just(3)}, "ball"),
     "oracle eager": ("oracle", EAGER, "sphere"),
 }
-ALL_VARIANTS = VARIANTS | MORE_VARIANTS
+INFORMATIVE = {"samples": st.just("informative")}
+WRONG = {"noise": st.just({"kind": "mixture", "weight": 0.2, "gap": 1.5})}
+EXTENSIONS = {
+    "hr-ucb eager, wrong noise": ("hr-ucb", _with_radius("constant", **EAGER, **WRONG), "hidden"),
+    "hr-ucb informative": ("hr-ucb", _with_radius("constant", **INFORMATIVE), "redrawn"),
+    "greedy eager informative": ("greedy", GLSE | EAGER | INFORMATIVE | {"growth": growths}, "drifting"),
+    "linucb informative": ("linucb", RIDGE | INFORMATIVE | {"growth": growths}, "withheld"),
+}
+ALL_VARIANTS = VARIANTS | MORE_VARIANTS | EXTENSIONS
+
+
+def turning(key: Any, user: Any) -> Any:
+    """Contexts that a user might write."""
+    angles = 0.1 * user + jax.random.uniform(key, (6, 1)) + jnp.arange(4.0)
+    return 0.5 * jnp.cos(angles)
+
+
+def rising(key: Any, user: Any) -> Any:
+    """Levels that a user might write."""
+    return -1.0 + jax.random.uniform(key) * jnp.minimum(user / 20.0, 1.0)
 
 
 @st.composite
 def problems(draw: Any, world: str) -> hrprob.Problem:
     """Problems of one shape. The least variance is 0.4, so that no stay is longer than thousands."""
-    d, actions, contexts, satisfaction = WORLDS[world].values()
+    shape = {"noise": "normal", "objective": "lifetime"} | (WORLDS | EXTENDED | SINGLE)[world]
+    d, actions = shape["d"], shape["actions"]
     slope, offset = draw(numbers(0.3, 2)), draw(numbers(0.5, 3))
     phi_bound = (offset - 0.4) / slope
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -107,6 +156,9 @@ def problems(draw: Any, world: str) -> hrprob.Problem:
         return direction / np.linalg.norm(direction) * bound * draw(numbers(0, 1))
 
     low = draw(numbers(-1, 1))
+    uniform = hrprob.Uniform(low, draw(numbers(low, 2)))
+    normal = hrprob.NormalLevels(low, draw(numbers(0.05, 0.5)))
+    levels = hrprob.EmpiricalLevels(rng.uniform(low, 2, size=7))
     sets = rng.normal(size=(3, actions, d))
     sets *= rng.uniform(size=(3, actions, 1)) / np.linalg.norm(sets, axis=2, keepdims=True)
     return hrprob.Problem(
@@ -114,16 +166,42 @@ def problems(draw: Any, world: str) -> hrprob.Problem:
         phi=within(phi_bound),
         link=hrprob.Affine(slope, offset),
         bounds=hrprob.Bounds(1.0, phi_bound),
+        noise={
+            "normal": hrprob.Normal(),
+            "student-t": hrprob.StudentT(draw(numbers(2.5, 30))),
+            # Wide enough for every user to leave some day.
+            "truncated": hrprob.TruncatedNormal(draw(numbers(4, 6))),
+            "mixture": hrprob.Mixture(draw(numbers(0.1, 0.9)), draw(numbers(0, 1.9)), draw(numbers(0.5, 2))),
+        }[shape["noise"]],
+        objective={
+            "lifetime": hrprob.Lifetime(),
+            "reward": hrprob.Reward(),
+            "mean-variance": hrprob.MeanVariance(draw(numbers(0, 0.5))),
+            "threshold": hrprob.Threshold(draw(numbers(-1, 1))),
+        }[shape["objective"]],
         contexts={
-            "sphere": hrprob.Sphere(actions),
-            "ball": hrprob.Ball(actions),
-            "finite": hrprob.Finite(sets),
-        }[contexts],
+            "sphere": lambda: hrprob.Sphere(actions),
+            "ball": lambda: hrprob.Ball(actions),
+            "finite": lambda: hrprob.Finite(sets),
+            "sequence": lambda: hrprob.ContextSequence(sets),
+            "function": lambda: hrprob.ContextFunction(turning, actions),
+            "drifting": lambda: hrprob.Drifting(actions, draw(numbers(0, 4)), draw(numbers(2, 100))),
+            "withholding": lambda: hrprob.Withholding(actions, draw(st.integers(0, USERS)), 1),
+        }[shape["contexts"]](),
         satisfaction={
-            "uniform": hrprob.Uniform(low, draw(numbers(low, 2))),
+            "uniform": uniform,
+            "normal": normal,
+            "empirical": levels,
             "fixed": hrprob.Fixed(low),
             "infinite": hrprob.Infinite(),
-        }[satisfaction],
+            "sequence": hrprob.LevelSequence(rng.uniform(low, 2, size=7)),
+            "function": hrprob.LevelFunction(rising),
+            "hidden uniform": hrprob.Hidden(uniform),
+            "hidden normal": hrprob.Hidden(normal),
+            "hidden empirical": hrprob.Hidden(levels),
+            "redrawn uniform": hrprob.Redrawn(uniform),
+            "redrawn normal": hrprob.Redrawn(normal),
+        }[shape["satisfaction"]],
     )
 
 
@@ -159,11 +237,11 @@ def test_every_kind_has_a_plain_version(plain: Any) -> None:
     assert ours - POSTERIOR == {kind for kind, _, _ in VARIANTS.values()}
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*VARIANTS, *EXTENSIONS])
 @settings(max_examples=15)
 @given(data=st.data(), seed=st.integers(0, 2**31 - 1))
 def test_engine_equals_plain_loop(plain: Any, variant: str, data: Any, seed: int) -> None:
-    world = VARIANTS[variant][2]
+    world = ALL_VARIANTS[variant][2]
     compare(plain, data.draw(problems(world)), data.draw(policies(variant)), seed)
 
 
@@ -185,6 +263,17 @@ def _elsewhere() -> list[tuple[str, str]]:
 @settings(max_examples=12)
 @given(data=st.data(), seed=st.integers(0, 2**31 - 1))
 def test_engine_equals_plain_loop_elsewhere(
+    plain: Any, variant: str, world: str, data: Any, seed: int
+) -> None:
+    compare(plain, data.draw(problems(world)), data.draw(policies(variant)), seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["hr-ucb constant", "hr-ucb eager", "sigma-max-ucb", "oracle eager"])
+@pytest.mark.parametrize("world", SINGLE)
+@settings(max_examples=10)
+@given(data=st.data(), seed=st.integers(0, 2**31 - 1))
+def test_engine_equals_plain_loop_with_one_extension(
     plain: Any, variant: str, world: str, data: Any, seed: int
 ) -> None:
     compare(plain, data.draw(problems(world)), data.draw(policies(variant)), seed)

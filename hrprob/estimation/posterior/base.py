@@ -34,7 +34,10 @@ from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import pad
 from hrprob.precision import double_precision
 
-__all__ = ["Draws", "Engine", "draw_many", "export", "fit", "has_density", "sample"]
+__all__ = ["DIMS", "Draws", "Engine", "draw_many", "export", "features", "fit", "has_density", "sample"]
+
+DIMS = {"theta": ["feature"], "phi": ["feature"]}
+"""What the axes of θ and φ are called in a tree for ArviZ."""
 
 # Particles are not independent of each other. Clouds are: what differs between them is the error.
 _CLOUDS = 4
@@ -148,9 +151,18 @@ def export(draws: Draws, **sample_stats: Any) -> Any:
         | dict(draws.statistics)
         | {name: np.asarray(value) for name, value in sample_stats.items()}
     )
-    dims = {"theta": ["feature"], "phi": ["feature"]}
-    coords = {"feature": [f"x{j + 1}" for j in range(draws.theta.shape[-1])]}
-    return from_dict(groups | {"sample_stats": statistics}, dims=dims, coords=coords)
+    return from_dict(groups | {"sample_stats": statistics}, dims=DIMS, coords=features(draws.theta.shape[-1]))
+
+
+def features(dimension: int) -> dict[str, list[str]]:
+    """Return the names of the entries of θ and φ, as ArviZ's coordinates.
+
+    Examples
+    --------
+    >>> features(2)
+    {'feature': ['x1', 'x2']}
+    """
+    return {"feature": [f"x{j + 1}" for j in range(dimension)]}
 
 
 @jax.jit

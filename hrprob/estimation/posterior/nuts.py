@@ -77,7 +77,7 @@ class NUTS:
     chains: int = 4
     warmup: int = 500
     draws: int = 1000
-    accept: Any = 0.9
+    accept: Any = 0.95
     depth: int = 10
 
     def __post_init__(self) -> None:

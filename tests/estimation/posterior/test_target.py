@@ -102,7 +102,9 @@ def test_once_is_a_conditional():
 
 def test_nothing_moves_in_a_scan():
     def step(buffers, place):
-        return jax.vmap(lambda b: write_rows(b, jnp.ones((1, 2)), place), in_axes=-1, out_axes=-1)(buffers), None
+        return jax.vmap(lambda b: write_rows(b, jnp.ones((1, 2)), place), in_axes=-1, out_axes=-1)(
+            buffers
+        ), None
 
     program = jax.jit(lambda b: jax.lax.scan(step, b, jnp.arange(8))[0])
     text = program.lower(jnp.zeros((8, 2, 3))).as_text()

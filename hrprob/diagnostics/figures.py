@@ -1,0 +1,393 @@
+"""The figures of a diagnosis: ArviZ draws chains and leave-one-out places, the rest is in the style of the house.
+
+PIT-ECDF plots are drawn here with the very band that the tests use
+(:mod:`.uniformity`), so that a curve leaves its band where its quantity fails; ArviZ has
+such a band in some of its versions only.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from hrprob import plots
+from hrprob.diagnostics.uniformity import simultaneous_band
+
+__all__ = [
+    "plot_chains",
+    "plot_coverage",
+    "plot_efficiency",
+    "plot_estimates",
+    "plot_loo_pit",
+    "plot_models",
+    "plot_owed",
+    "plot_pit",
+    "plot_ranks",
+    "plot_reliability",
+    "plot_residuals",
+    "plot_sets",
+]
+
+PAGE_WIDTH = 2 * plots.COLUMN_WIDTH + 0.2
+_QUIET = "#555555"
+_SYMBOLS = {"phi": "φ", "theta": "θ"}
+_OWED = {
+    "union": "union over n: δ/n² for δ",
+    "scale": "σ²_max for σ_max, L² for L",
+    "product": "α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾): θ* is not known",
+    "rest": "the rest of the bound",
+    "simultaneity": "simultaneity in n",
+}
+# Features drawn, where there are many.
+_MOST_FEATURES = 4
+
+
+def plot_sets(found: Mapping[str, xarray.Dataset]) -> Figure:
+    """Draw printed radii, quantiles of the error and posterior radii along n, by design, for φ and θ."""
+    curves = (
+        ("as printed", lambda of: of.radius.sel(version="paper"), 6, "--"),
+        ("corrected", lambda of: of.radius.sel(version="corrected"), 7, "-."),
+        ("quantile, all n at once", lambda of: of.quantile_simultaneous, 0, (0, (1, 1))),
+        ("quantile, each n", lambda of: of["quantile"], 0, "-"),
+        ("posterior", lambda of: of.posterior_radius, 1, "-"),
+    )
+    with plots.style():
+        figure = Figure(figsize=(PAGE_WIDTH, 3.9), layout="constrained")
+        panels = figure.subplots(2, len(found), sharex=True, sharey="row", squeeze=False)
+        for row, parameter in zip(panels, _SYMBOLS, strict=True):
+            for axes, (design, dataset) in zip(row, found.items(), strict=True):
+                of = dataset.sel(parameter=parameter)
+                for place, (label, values, colour, line) in enumerate(curves):
+                    look = plots.look_of(colour)
+                    axes.plot(
+                        of.n, values(of), color=look.color, linestyle=line, marker="os^Dv"[place], label=label
+                    )
+                axes.set(xscale="log", yscale="log")
+                if parameter == "phi":
+                    axes.set_title(f"{design} design", loc="left")
+            row[0].set_ylabel(f"radius for {_SYMBOLS[parameter]}*")
+        for axes in panels[-1]:
+            axes.set_xlabel("rounds n")
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        delta = next(iter(found.values())).attrs["delta"]
+        title = f"in the norm of V, chance {1 - delta:.0%}"
+        figure.legend(handles, labels, loc="outside lower center", ncols=5, title=title, title_fontsize=7)
+    return figure
+
+
+def plot_owed(found: Mapping[str, xarray.Dataset]) -> Figure:
+    """Draw what the printed radius over the quantile is made of, by n and design, on a logarithmic scale."""
+    with plots.style():
+        height = 1.15 + 0.14 * max(of.sizes["n"] for of in found.values())
+        figure = Figure(figsize=(PAGE_WIDTH, height), layout="constrained")
+        panels = figure.subplots(1, len(found), sharex=True, squeeze=False)[0]
+        for axes, (design, of) in zip(panels, found.items(), strict=True):
+            start = np.zeros(of.sizes["n"])
+            for place, (name, label) in enumerate(_OWED.items()):
+                part = np.log10(of[name].values)
+                axes.barh(
+                    np.arange(of.sizes["n"]), part, left=start, color=plots.look_of(place).color, label=label
+                )
+                start = start + part
+            for at, (end, total) in enumerate(zip(start, of.total.values, strict=True)):
+                axes.text(end + 0.03, at, f"{total:.0f}", va="center", fontsize=6, color=_QUIET)
+            axes.set_yticks(np.arange(of.sizes["n"]), [f"{n:,}" for n in of.n.values])
+            axes.set_ylim(of.sizes["n"] - 0.4, -0.6)
+            axes.set_xlim(0, 3.3)
+            axes.set_xticks([0, 1, 2, 3], ["1", "10", "100", "1000"])
+            axes.grid(axis="y", visible=False)
+            axes.set_title(f"{design} design", loc="left")
+            axes.set_xlabel("ρ_n / quantile")
+        panels[0].set_ylabel("rounds n")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure
+
+
+def plot_coverage(coverage: xarray.Dataset) -> Figure:
+    """Draw coverage less level, by number of users, level and region, with two standard errors."""
+    with plots.style():
+        sizes = coverage.sizes["users"]
+        figure = Figure(figsize=(PAGE_WIDTH, 2.5), layout="constrained")
+        panels = figure.subplots(1, sizes, sharey=True, squeeze=False)[0]
+        levels = coverage.level.values
+        regions = [str(name) for name in coverage.region.values]
+        for axes, users in zip(panels, coverage.users.values, strict=True):
+            for place, region in enumerate(regions):
+                of = coverage.sel(users=users, region=region)
+                at = np.arange(len(levels)) + (place - (len(regions) - 1) / 2) * 0.12
+                look = plots.look_of(place)
+                axes.errorbar(
+                    at,
+                    100 * (of.coverage.values - levels),
+                    yerr=200 * of.se.values,
+                    color=look.color,
+                    marker=look.marker,
+                    linestyle="none",
+                    elinewidth=0.7,
+                    markersize=3,
+                    label=region,
+                )
+            axes.axhline(0, color="#000000", linewidth=0.7, zorder=1)
+            axes.set_xticks(np.arange(len(levels)), [f"{100 * level:g} %" for level in levels])
+            axes.set_title(f"{users} users", loc="left")
+            axes.set_xlabel("level of the interval")
+        panels[0].set_ylabel("coverage less level\n(percentage points)")
+        handles, labels = panels[0].get_legend_handles_labels()
+        title = "contexts; bars are two standard errors"
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=len(regions), title=title, title_fontsize=7
+        )
+    return figure
+
+
+def plot_pit(places: Mapping[str, np.ndarray], error_rate: float, columns: int = 6) -> Figure:
+    """Draw the empirical distribution function of places less the diagonal, with simultaneous bands.
+
+    Parameters
+    ----------
+    places : mapping of str to ndarray
+        Numbers that should be uniform, by what they are the places of.
+    error_rate : float
+        Chance that a curve of uniform numbers leaves its band.
+    columns : int
+        Panels in a row.
+    """
+    columns = min(columns, len(places))
+    rows = -(-len(places) // columns)
+    with plots.style():
+        figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 1.15 * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        for axes in panels.flat[len(places) :]:
+            axes.set_visible(False)
+        for axes, (name, numbers) in zip(panels.flat, places.items(), strict=False):
+            _draw_pit(axes, np.asarray(numbers).ravel(), error_rate)
+            axes.set_title(name, loc="left", fontsize=7)
+        for row in panels:
+            row[0].set_ylabel("ECDF − z")
+        for axes in panels[-1]:
+            axes.set_xlabel("place z")
+    return figure
+
+
+def _draw_pit(axes: Axes, numbers: np.ndarray, error_rate: float) -> None:
+    z, low, high = simultaneous_band(numbers.size, error_rate)
+    axes.fill_between(z, low - z, high - z, step="mid", color="#D9D9D9", linewidth=0)
+    ordered = np.sort(numbers)
+    share = np.searchsorted(ordered, z, side="right") / numbers.size
+    outside = np.any((share < low - 1e-12) | (share > high + 1e-12))
+    axes.plot(z, share - z, color=plots.look_of(1 if outside else 0).color)
+    axes.axhline(0, color="#000000", linewidth=0.5)
+    axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
+
+
+def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
+    """Draw histograms of places, one row an engine and one column a quantity, with the 99 % range of a bin.
+
+    Parameters
+    ----------
+    found : mapping of str to DataArray
+        Places over quantity and data_set, by engine.
+    """
+    from scipy import stats
+
+    with plots.style():
+        names = [str(name) for name in next(iter(found.values())).quantity.values]
+        figure = Figure(figsize=(PAGE_WIDTH, 0.45 + 0.75 * len(found)), layout="constrained")
+        panels = figure.subplots(len(found), len(names), sharex=True, sharey=True, squeeze=False)
+        for row, (engine, places) in zip(panels, found.items(), strict=True):
+            sets = places.sizes["data_set"]
+            bins = 10 if sets >= 100 else 5
+            low, high = (stats.binom.ppf(q, sets, 1 / bins) * bins / sets for q in (0.005, 0.995))
+            for axes, name in zip(row, names, strict=True):
+                counts, edges = np.histogram(places.sel(quantity=name).values, bins, (0, 1))
+                heights = counts * bins / sets
+                axes.axhspan(low, high, color="#D9D9D9", linewidth=0)
+                outside = np.any((heights < low) | (heights > high))
+                axes.stairs(
+                    heights, edges, fill=True, alpha=0.7, color=plots.look_of(1 if outside else 0).color
+                )
+                axes.grid(visible=False)
+                axes.set_xticks([])
+            row[0].set_ylabel(f"{engine}\n{sets} sets", fontsize=7)
+        for axes, name in zip(panels[0], names, strict=True):
+            axes.set_title(name, fontsize=6)
+        figure.supxlabel("place of the truth among the draws, 0 to 1", fontsize=7)
+    return figure
+
+
+def plot_reliability(found: Mapping[str, xarray.Dataset]) -> Figure:
+    """Draw observed against predicted shares of users who left, by predictor and by truths."""
+    predictors = [str(name) for name in next(iter(found.values())).predictor.values]
+    with plots.style():
+        height = 0.4 + 1.9 * len(found)
+        figure = Figure(figsize=(PAGE_WIDTH, height), layout="constrained")
+        panels = figure.subplots(len(found), len(predictors), sharex=True, sharey=True, squeeze=False)
+        for row, (truths, table) in zip(panels, found.items(), strict=True):
+            for place, (axes, name) in enumerate(zip(row, predictors, strict=True)):
+                of = table.sel(predictor=name)
+                used = of["count"].values > 0
+                look = plots.look_of(place)
+                middle = of.predicted.values[used]
+                # The band lies about the diagonal: where the points would be if the chances were right.
+                half = 2 * of.se.values[used]
+                axes.fill_between(middle, middle - half, middle + half, color="#D9D9D9", linewidth=0)
+                axes.plot([0, 1], [0, 1], color="#000000", linewidth=0.6)
+                axes.plot(middle, of.observed.values[used], color=look.color, marker=look.marker)
+                axes.set_title(f"{name}, {truths}", loc="left", fontsize=7)
+                axes.set(xlim=(0, 1), ylim=(0, 1))
+            row[0].set_ylabel("share who left at once")
+        for axes in panels[-1]:
+            axes.set_xlabel("predicted chance")
+    return figure
+
+
+def plot_residuals(checks: xarray.Dataset) -> Figure:
+    """Draw statistics of residuals: of data drawn anew from the posterior, and of the data."""
+    with plots.style():
+        figure = Figure(figsize=(PAGE_WIDTH, 1.9), layout="constrained")
+        panels = figure.subplots(1, checks.sizes["statistic"], squeeze=False)[0]
+        for axes, name in zip(panels, checks.statistic.values, strict=True):
+            of = checks.sel(statistic=name)
+            values = np.concatenate([of.replicated.values, of.observed.values])
+            edges = np.linspace(values.min(), values.max(), 31)
+            axes.hist(of.replicated.values, edges, color="#BBBBBB", label="drawn anew")
+            axes.hist(
+                of.observed.values,
+                edges,
+                histtype="step",
+                color=plots.look_of(1).color,
+                label="data, at each draw",
+            )
+            axes.set_title(f"{name}: p = {float(of.p_value):.3f}", loc="left", fontsize=7)
+            axes.set_yticks([])
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    return figure
+
+
+def plot_models(comparison: xarray.Dataset) -> Figure:
+    """Draw how far each model is ahead of the reference in expected log predictive density."""
+    names = [str(name) for name in comparison.model.values]
+    with plots.style():
+        figure = Figure(figsize=(plots.COLUMN_WIDTH, 0.7 + 0.22 * len(names)), layout="constrained")
+        axes = figure.subplots()
+        at = np.arange(len(names))
+        axes.axvline(0, color="#000000", linewidth=0.7)
+        axes.errorbar(comparison.ahead, at, xerr=2 * comparison.ahead_se, fmt="o", capsize=2)
+        axes.set_yticks(at, names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xlabel(
+            f"log predictive density ahead of {comparison.attrs['reference']},\ntwo standard errors"
+        )
+        axes.grid(axis="y", visible=False)
+    return figure
+
+
+def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:
+    """Draw both estimates of every coefficient in one data set, with their standard errors, as users arrive."""
+    of = estimates.isel(data_set=data_set)
+    features = [str(name) for name in of.feature.values[:_MOST_FEATURES]]
+    with plots.style():
+        figure = Figure(figsize=(PAGE_WIDTH, 3.3), layout="constrained")
+        panels = figure.subplots(2, len(features), sharex=True, sharey="row", squeeze=False)
+        for row, parameter in zip(panels, ("theta", "phi"), strict=True):
+            for axes, feature in zip(row, features, strict=True):
+                for place, name in enumerate(estimates.estimator.values):
+                    one = of.sel(parameter=parameter, feature=feature, estimator=name)
+                    look = plots.look_of(place)
+                    axes.fill_between(
+                        one.users, one.estimate - one.se, one.estimate + one.se, color=look.color, alpha=0.15
+                    )
+                    axes.plot(one.users, one.estimate, color=look.color, marker=look.marker, label=str(name))
+                truth = float(of.truth.sel(parameter=parameter, feature=feature))
+                axes.axhline(truth, color="#000000", linewidth=0.8, linestyle="--", label="truth")
+                axes.set_xscale("log")
+                axes.set_title(f"{_SYMBOLS[parameter]}, {feature}", loc="left", fontsize=7)
+        for axes in panels[-1]:
+            axes.set_xlabel("users")
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        title = "bands: one standard error"
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, title=title, title_fontsize=7)
+    return figure
+
+
+def plot_efficiency(found: Mapping[str, xarray.Dataset]) -> Figure:
+    """Draw the mean squared error of the posterior mean over that of the GLSE, as users arrive."""
+    with plots.style():
+        figure = Figure(figsize=(plots.COLUMN_WIDTH, 2.3), layout="constrained")
+        axes = figure.subplots()
+        for row, (truths, table) in enumerate(found.items()):
+            for column, parameter in enumerate(("theta", "phi")):
+                of = table.sel(parameter=parameter)
+                look = plots.look_of(2 * row + column)
+                axes.errorbar(
+                    of.users,
+                    of.efficiency,
+                    yerr=2 * of.efficiency_se,
+                    color=look.color,
+                    marker=look.marker,
+                    linestyle=look.linestyle,
+                    capsize=2,
+                    label=f"{_SYMBOLS[parameter]}, {truths}",
+                )
+        axes.axhline(1, color="#000000", linewidth=0.7)
+        axes.set(xscale="log", xlabel="users", ylabel="squared error,\nposterior mean over GLSE")
+        axes.set_ylim(bottom=0)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    return figure
+
+
+def plot_chains(tree: Any, prob: float = 0.99) -> dict[str, Figure]:
+    """Draw traces, ranks and energy of chains, by ArviZ."""
+    import arviz_plots
+
+    wide = {"figure_kwargs": {"figsize": (PAGE_WIDTH, 3.6)}, "col_wrap": 4}
+    chains = int(tree["posterior"].sizes["chain"])
+    drawn = {"trace": _drawn(arviz_plots.plot_trace, tree, var_names=["theta", "phi"], **wide)}
+    if chains > 1:
+        options = {"var_names": ["theta", "phi"], _probability(arviz_plots.plot_rank): prob}
+        drawn["rank"] = _drawn(arviz_plots.plot_rank, tree, **options, **wide)
+    if "energy" in tree["sample_stats"]:
+        size = {"figure_kwargs": {"figsize": (plots.COLUMN_WIDTH, 2.2)}}
+        drawn["energy"] = _drawn(arviz_plots.plot_energy, tree, **size)
+    return drawn
+
+
+def plot_loo_pit(tree: Any, prob: float = 0.99) -> Figure:
+    """Draw the leave-one-out places of the outcomes, by ArviZ."""
+    import arviz_plots
+
+    options: dict[str, Any] = {_probability(arviz_plots.plot_loo_pit): prob}
+    if "method" in inspect.signature(arviz_plots.plot_loo_pit).parameters:
+        options["method"] = "envelope"
+    size = {"figure_kwargs": {"figsize": (plots.COLUMN_WIDTH, 2.2)}}
+    return _drawn(arviz_plots.plot_loo_pit, tree, var_names="r", **options, **size)
+
+
+def _probability(function: Any) -> str:
+    """Return the name that this version of ArviZ has for the probability of a band."""
+    return "envelope_prob" if "envelope_prob" in inspect.signature(function).parameters else "ci_prob"
+
+
+def _drawn(function: Any, tree: Any, **options: Any) -> Figure:
+    """Return the figure that ArviZ draws, which belongs to nobody else from then on."""
+    from matplotlib import pyplot
+
+    with plots.style(), warnings.catch_warnings():
+        # Of the independence that an envelope takes for granted, and of shapes k̂ that are reported here.
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        collection = function(tree, backend="matplotlib", **options)
+        figure: Figure = collection.viz["figure"].item()
+        figure.set_layout_engine("constrained")
+    pyplot.close(figure)
+    return figure

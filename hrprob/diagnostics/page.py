@@ -1,0 +1,387 @@
+"""The report of a diagnosis: verdicts in words first, then each part with its figures and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import xarray
+from matplotlib.figure import Figure
+
+import hrprob
+from hrprob.diagnostics import figures
+from hrprob.diagnostics.study import AT_TRUTH, DELTA, Diagnosis
+from hrprob.report import Report
+
+__all__ = ["draw", "write_page"]
+
+_PARTS = {
+    "calibration": "Intervals for σ²(x)",
+    "sbc": "Simulation-based calibration",
+    "health": "The samplers",
+    "rho": "The posterior against ρ_n",
+    "reneging": "Reneging",
+    "outcomes": "Outcomes",
+    "estimates": "Estimates side by side",
+}
+
+_CAPTIONS = {
+    "coverage": "Coverage of central intervals for σ²(x), less their level. Fresh contexts are drawn as those of a user: "
+    "all of them, the thirds with the least and the largest predicted σ², the thirds best explored and rarest. "
+    "Served: the context that the policy picks next.",
+    "pit": "Where σ²(x) stands among its draws: empirical distribution function less the diagonal. The band holds the "
+    "whole curve of a calibrated posterior in 99 of 100 cases.",
+    "sbc": "Simulation-based calibration of the engine in use: places of the truth among the draws, less the diagonal, "
+    "with 99 % simultaneous bands.",
+    "ranks": "The same places as histograms, for every engine; grey is the 99 % range of one bar.",
+    "trace": "Chains of nuts on one data set (ArviZ).",
+    "rank": "Ranks of each chain's draws among all, less the diagonal, with simultaneous bands (ArviZ).",
+    "energy": "Energy of the chains: the fraction of missing information, and marginal against transition energy (ArviZ).",
+    "sets": "Printed radii of the sets for φ* and θ*, quantiles of the GLSE's error over replications, and the "
+    "posterior's radius about the GLSE.",
+    "owed": "What ρ_n over the pointwise quantile is made of: factors on a logarithmic scale, whose product stands at "
+    "the end of each bar.",
+    "reneging": "Users who left after their first round, against what was said before they came. Grey: where the points "
+    "should lie if the chances were right, two standard errors over data sets.",
+    "loo": "Leave-one-out places of single outcomes, less the diagonal (ArviZ).",
+    "residuals": "Shape of the standardised residuals: of data drawn anew from the posterior, and of the data.",
+    "models": "Expected log predictive density of a new round, against the model in use.",
+    "estimates": "Both estimates of every coefficient as users arrive, in one data set.",
+    "efficiency": "Efficiency of the GLSE: mean squared error of the posterior mean over its own, two standard errors.",
+}
+
+
+def draw(done: Diagnosis) -> dict[str, Figure]:
+    """Return all figures by name."""
+    engine = done.study.engine.kind
+    at = min(1, done.ranks[engine].sizes["users"] - 1)
+    places = {
+        f"{kind}, {users} users": done.places.place.sel(users=users, point=point).values
+        for kind, point in (("fresh", "fresh 1"), ("served", "served"))
+        for users in done.places.users.values
+    }
+    ranked = done.ranks[engine].isel(users=at)
+    by_engine = {name: of.isel(users=min(at, of.sizes["users"] - 1)) for name, of in done.ranks.items()}
+    makers: dict[str, Callable[[], Figure]] = {
+        "coverage": lambda: figures.plot_coverage(done.coverage),
+        "pit": lambda: figures.plot_pit(places, 0.01, columns=done.places.sizes["users"]),
+        "sbc": lambda: figures.plot_pit(
+            {str(name): ranked.sel(quantity=name).values for name in ranked.quantity.values}, 0.01
+        ),
+        "ranks": lambda: figures.plot_ranks(by_engine),
+        "sets": lambda: figures.plot_sets(done.sets),
+        "owed": lambda: figures.plot_owed(done.owed),
+        "reneging": lambda: figures.plot_reliability(done.reliability),
+        "loo": lambda: figures.plot_loo_pit(done.reference),
+        "residuals": lambda: figures.plot_residuals(done.residuals),
+        "models": lambda: figures.plot_models(done.comparison),
+        "estimates": lambda: figures.plot_estimates(done.estimates[AT_TRUTH]),
+        "efficiency": lambda: figures.plot_efficiency(done.efficiency),
+    }
+    return {name: make() for name, make in makers.items()} | figures.plot_chains(done.reference)
+
+
+def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool) -> None:
+    """Write the report to ``path``, with the figures found in ``folder``."""
+    study, sizes = done.study, done.sizes
+    hurry = "A QUICK run, too small for fine distinctions: see that it works. " if quick else ""
+    page = Report(
+        "Can the learned variance be trusted?",
+        f"{hurry}Posterior by {study.engine.kind} ({study.target.model.kind} outcomes, {study.target.prior.kind} prior), "
+        f"data gathered by {study.policy.kind}: {sizes.sets} data sets with truths drawn from the prior, "
+        f"{sizes.truth_sets} at the problem's own truth, {sizes.replications} for each design of the printed sets; "
+        f"seed {study.seed}.",
+    )
+    page.heading("Verdicts")
+    page.verdicts([(verdict.good, verdict.words) for verdict in done.verdicts])
+    sections: dict[str, Callable[[Report, Diagnosis], None]] = {
+        "calibration": _calibration,
+        "sbc": _sbc,
+        "health": _health,
+        "rho": _rho,
+        "reneging": _reneging,
+        "outcomes": _outcomes,
+        "estimates": _estimates,
+    }
+    shown = {
+        "calibration": ("coverage", "pit"),
+        "sbc": ("sbc", "ranks"),
+        "health": ("trace", "rank", "energy"),
+        "rho": ("sets", "owed"),
+        "reneging": ("reneging",),
+        "outcomes": ("loo", "residuals", "models"),
+        "estimates": ("estimates", "efficiency"),
+    }
+    for part, write in sections.items():
+        page.heading(_PARTS[part])
+        write(page, done)
+        for name in shown[part]:
+            if (folder / f"{name}.png").exists():
+                page.figure(folder / f"{name}.png", _CAPTIONS[name])
+    page.footer(
+        f"hrprob {hrprob.__version__}; every number of this page is in calibration.json, every array in diagnostics.nc."
+    )
+    path.write_text(page.render(), encoding="utf-8")
+
+
+def _calibration(page: Report, done: Diagnosis) -> None:
+    coverage = done.coverage
+    page.text(
+        "Truths are drawn from the prior, the whole loop is played about each, and at most the first 16 rounds of a stay "
+        "are recorded (a stopping rule, which biases nothing). A coverage is called right if it lies within "
+        f"{coverage.attrs['most_errors']:.1f} standard errors of its level: a calibrated posterior fails at any of the "
+        f"levels and sizes with chance {coverage.attrs['error_rate']:.0%}. Errors are over data sets."
+    )
+    levels = coverage.level.values
+    rows, good = [], []
+    for users in coverage.users.values:
+        for region in coverage.region.values:
+            of = coverage.sel(users=users, region=region)
+            cells = [
+                f"{100 * c:.1f} ± {100 * e:.1f}"
+                for c, e in zip(of.coverage.values, of.se.values, strict=True)
+            ]
+            rows.append([int(users), str(region), *cells])
+            off = np.abs(of.coverage.values - levels) / np.maximum(of.se.values, 1e-9)
+            good.append(bool(off.max() <= coverage.attrs["most_errors"]))
+    header = ["users", "contexts", *(f"{100 * level:g} %" for level in levels)]
+    page.table(header, rows, "Coverage of central intervals for σ²(x), in per cent.", good)
+
+
+def _sbc(page: Report, done: Diagnosis) -> None:
+    page.text(
+        "The place of each true quantity among its draws must be uniform. p-values are adjusted (Holm) over all "
+        "quantities at one number of users. Served: at the context that the policy picks for the next user, which tells "
+        "on a policy that knows more than its data."
+    )
+    rows, good = [], []
+    for engine, judged in done.judged.items():
+        for users in judged.users.values:
+            of = judged.sel(users=users)
+            worst = of.isel(quantity=int(of.adjusted.argmin()))
+            passed = bool(of.passed.all())
+            rows.append(
+                [
+                    engine,
+                    int(users),
+                    judged.attrs["data_sets"],
+                    str(worst.quantity.item()),
+                    float(worst.p_value),
+                    float(worst.adjusted),
+                    "passes" if passed else "fails",
+                ]
+            )
+            good.append(passed)
+    header = ["engine", "users", "data sets", "least p at", "p", "adjusted", "verdict"]
+    page.table(header, rows, "", good)
+
+
+def _health(page: Report, done: Diagnosis) -> None:
+    table = done.health
+    rows = []
+    for engine in table.engine.values:
+        of = table.sel(engine=engine)
+        rows.append(
+            [
+                str(engine),
+                int(of.draws),
+                _largest(of.rhat),
+                _least(of.ess_bulk),
+                _least(of.ess_tail),
+                _largest(of.mcse / of["sd"]),
+                *(
+                    None if np.isnan(of[name]) else float(of[name])
+                    for name in ("divergences", "bfmi", "pareto_k")
+                ),
+                float(of.effective),
+            ]
+        )
+    header = [
+        "engine",
+        "draws",
+        "R-hat",
+        "bulk ESS",
+        "tail ESS",
+        "MCSE / sd",
+        "divergences",
+        "BFMI",
+        "Pareto k̂",
+        "effective",
+    ]
+    rounds = len(next(iter(done.posteriors.values())).table)
+    page.table(header, rows, f"On one data set of {rounds} rounds; the worst of all parameters.")
+
+
+def _largest(values: xarray.DataArray) -> float | None:
+    return None if np.isnan(values).all() else float(values.max())
+
+
+def _least(values: xarray.DataArray) -> float | None:
+    return None if np.isnan(values).all() else float(values.min())
+
+
+def _rho(page: Report, done: Diagnosis) -> None:
+    attrs = next(iter(done.sets.values())).attrs
+    page.text(
+        f"δ = {DELTA:g}, λ = 1, σ²_max = {attrs['variance_max']:.4g}, C₁ = {attrs['c1']:g}, C₂ = {attrs['c2']:g} (the theory "
+        f"gives no values). {attrs['replications']} replications, a posterior (laplace) fitted to {attrs['fits']} of them. "
+        "The fixed design has contexts that do not depend on the noise, as the lemmas assume; the others are adaptive. n "
+        "counts rounds in the sample set. Factor: c_n, by which the printed radius could shrink and still cover all n up "
+        f"to this one in {1 - DELTA:.0%} of replications."
+    )
+    for parameter, symbol, name in (("phi", "φ", "ρ_n(δ/n²)"), ("theta", "θ", "α⁽¹⁾_n(δ)")):
+        rows = []
+        for design, dataset in done.sets.items():
+            of = dataset.sel(parameter=parameter)
+            for n in of.n.values:
+                one = of.sel(n=n)
+                printed = one.sel(version="paper")
+                rows.append(
+                    [
+                        design,
+                        int(n),
+                        float(printed.radius),
+                        float(one.radius.sel(version="corrected")),
+                        float(one["quantile"]),
+                        float(one.quantile_simultaneous),
+                        float(one.posterior_radius),
+                        float(printed.factor),
+                        *(
+                            f"{100 * float(printed[kind]):.0f} %"
+                            for kind in ("coverage", "coverage_simultaneous")
+                        ),
+                        f"{100 * float(one.posterior_coverage):.0f} %",
+                        f"{100 * float(printed.posterior_mass):.0f} %",
+                        f"10^{float(printed.log_volume_ratio) / np.log(10):.1f}",
+                    ]
+                )
+        header = [
+            "design",
+            "n",
+            name,
+            "corrected",
+            "quantile",
+            "all n at once",
+            "posterior radius",
+            "factor",
+            "covers",
+            "covers up to n",
+            "posterior's covers",
+            "posterior mass within",
+            "volume ratio",
+        ]
+        page.table(
+            header,
+            rows,
+            f"Sets for {symbol}*, radii in the norm of V. Volume ratio: of the printed set over the posterior's own "
+            "ellipsoid of the same chance.",
+        )
+    rows = [
+        [
+            design,
+            int(n),
+            *(
+                float(of[part].sel(n=n))
+                for part in ("total", "union", "scale", "product", "rest", "simultaneity")
+            ),
+            f"{100 * float(of.share_of_product.sel(n=n)):.0f} %",
+        ]
+        for design, of in done.owed.items()
+        for n in of.n.values
+    ]
+    page.table(
+        [
+            "design",
+            "n",
+            "ρ_n / quantile",
+            "union over n",
+            "σ²_max for σ_max",
+            "product",
+            "rest",
+            "simultaneity",
+            "product's share of ρ_n",
+        ],
+        rows,
+        "What the gap is made of: the first number is the product of the next five, taken off in this order. Product: "
+        "α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), the price of not knowing θ*. Rest: what α⁽²⁾ and the ridge leave above the simultaneous quantile.",
+    )
+
+
+def _reneging(page: Report, done: Diagnosis) -> None:
+    page.text(
+        "Predictions use what users before had shown, renewed whenever their number has grown by a fifth. Scores are "
+        "losses; excess over the posterior's is paired by data set. Stay: minus the log probability of the whole stay."
+    )
+    rows, good = [], []
+    for truths, table in done.reliability.items():
+        scores = done.scores[truths]
+        for name in table.predictor.values:
+            of, score = table.sel(predictor=name), scores.sel(predictor=name)
+            rows.append(
+                [
+                    truths,
+                    str(name),
+                    f"{100 * float(of.bias):+.2f} ± {100 * float(of.bias_se):.2f}",
+                    float(of.p_value),
+                    float(score.brier),
+                    *(
+                        f"{float(score[kind]):.4f} ({float(score[f'{kind}_excess']):+.4f} ± {float(score[f'{kind}_excess_se']):.4f})"
+                        for kind in ("log", "stay")
+                    ),
+                ]
+            )
+            good.append(None if float(of.p_value) >= 0.01 else False)
+    header = ["truths", "predictor", "observed − said (points)", "p, all bins", "Brier", "log score", "stay"]
+    page.table(header, rows, "Did users leave after their first round?", good)
+
+
+def _outcomes(page: Report, done: Diagnosis) -> None:
+    table = done.comparison
+    rows = [
+        [
+            str(name),
+            float(table.elpd.sel(model=name)),
+            f"{float(table.ahead.sel(model=name)):+.1f} ± {float(table.ahead_se.sel(model=name)):.1f}",
+            float(table.p_loo.sel(model=name)),
+            f"{100 * float(table.bad_k.sel(model=name)):.1f} %",
+        ]
+        for name in table.model.values
+    ]
+    page.table(
+        ["model", "elpd", f"ahead of {table.attrs['reference']}", "effective parameters", "k̂ above 0.7"],
+        rows,
+        f"Leave-one-out comparison on {table.attrs['rounds']} rounds of one data set.",
+    )
+
+
+def _estimates(page: Report, done: Diagnosis) -> None:
+    rows = [
+        [
+            truths,
+            int(users),
+            symbol,
+            *(float(of.mse.sel(estimator=name)) for name in ("GLSE", "posterior")),
+            f"{float(of.efficiency):.2f} ± {float(of.efficiency_se):.2f}",
+            *(float(of.honesty.sel(estimator=name)) for name in ("GLSE", "posterior")),
+        ]
+        for truths, table in done.efficiency.items()
+        for users in table.users.values
+        for parameter, symbol in (("theta", "θ"), ("phi", "φ"))
+        for of in [table.sel(users=users, parameter=parameter)]
+    ]
+    page.table(
+        [
+            "truths",
+            "users",
+            "of",
+            "MSE, GLSE",
+            "MSE, posterior mean",
+            "efficiency of the GLSE",
+            "error / se, GLSE",
+            "error / sd, posterior",
+        ],
+        rows,
+        "Mean squared errors, summed over coefficients; efficiency is the second over the first. Error / se: root mean "
+        "square, 1 if standard errors mean what they say.",
+    )

@@ -1,0 +1,200 @@
+r"""Is the chance of reneging what was said? Predictions before a user comes, against what happened.
+
+A prediction is made with what the users before had shown, at the context that the policy
+then served and the user's level: it is the chance that the first outcome falls below β.
+
+=============  ========================================================================
+``posterior``  the mean of Ψ((β − θᵀx)/√f(φᵀx)) over the posterior
+``GLSE``       Ψ((β − θ̂ᵀx)/√f(φ̂ᵀx)), the variance held above a floor
+``σ_max``      Ψ((β − θ̂ᵀx)/σ_max): one variance for all, the largest
+=============  ========================================================================
+
+Whether users left after their first round is one event a user. Later rounds are no fair
+test of a fixed prediction: who is still there is likelier to have a small chance. The
+score of a whole stay of m rounds is ln E[p(1 − p)^{m−1}].
+
+Users of one data set share its errors, so bands and tests are over data sets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray
+from scipy import special, stats
+
+from hrprob.diagnostics.estimates import first_users, glse_of_each
+from hrprob.diagnostics.posteriors import Posteriors, moments_of
+from hrprob.diagnostics.replicate import DataSets
+from hrprob.estimation.posterior.target import Target
+from hrprob.policies.bayes import refit_times
+from hrprob.problem import Problem
+
+__all__ = ["PREDICTORS", "checkpoints", "predict", "reliability", "scores"]
+
+PREDICTORS = ("posterior", "GLSE", "σ_max")
+_FLOOR = 0.01
+_BINS = 10
+# A chance of 0 or 1 that turns out wrong would have an infinite score.
+_LEAST_CHANCE = 1e-12
+
+
+def checkpoints(users: int, first: int = 10, factor: float = 1.2) -> list[int]:
+    """Return after how many users predictions are renewed, the last group ending with ``users``.
+
+    Examples
+    --------
+    >>> checkpoints(30)
+    [10, 12, 15, 18, 22, 27]
+    """
+    renewed = np.flatnonzero(refit_times(users - 1, factor))
+    return [int(number) for number in renewed if number >= first] or [first]
+
+
+def predict(
+    problem: Problem, target: Target, data: DataSets, found: Mapping[int, Posteriors], users: int
+) -> xarray.Dataset:
+    """Return the predicted chance for every user after the first checkpoint, and what happened.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose satisfaction and link are used; its truth is not looked at.
+    target : Target
+        Whose setting and noise make chances of draws.
+    data : DataSets
+        The data sets; the posteriors are of the first of them.
+    found : mapping of int to Posteriors
+        By the number of users seen; each predicts for the users up to the next.
+    users : int
+        The last user predicted for.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``chance`` and ``stay_score`` over predictor, data_set and user; ``left``, whether the user
+        left after the first round, over data_set and user.
+    """
+    ends = [*list(found)[1:], users]
+    longest = max(end - first for first, end in zip(found, ends, strict=True))
+    parts = [
+        _predict_some(problem, target, data, draws, first, end, longest)
+        for (first, draws), end in zip(found.items(), ends, strict=True)
+        if end > first
+    ]
+    chance, score = (np.concatenate([part[place] for part in parts], axis=2) for place in (0, 1))
+    sets, start = chance.shape[1], next(iter(found))
+    axes = ("predictor", "data_set", "user")
+    return xarray.Dataset(
+        {
+            "chance": (axes, chance),
+            "stay_score": (axes, score),
+            "left": (axes[1:], data.played[:sets, start:users] == 1.0),
+        },
+        coords={"predictor": list(PREDICTORS), "user": np.arange(start + 1, users + 1)},
+    )
+
+
+def _predict_some(
+    problem: Problem, target: Target, data: DataSets, found: Posteriors, first: int, end: int, room: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return chances and scores (predictors, sets, users) of users ``first`` + 1 to ``end``."""
+    sets = found.theta.shape[0]
+    # The last user fills up the room, so that all groups have one shape and share one program.
+    users = np.minimum(np.arange(first, first + room), end - 1)
+    x, beta, played = (np.asarray(leaf)[:sets, users] for leaf in (data.stays.x, data.beta, data.played))
+    theta, phi, *_ = glse_of_each(first_users(data, first, sets), problem.link)
+    mean = np.einsum("snd,sd->sn", x, theta)
+    largest = float(problem.link(problem.bounds.phi))
+    plugged = np.maximum(np.asarray(problem.link(np.einsum("snd,sd->sn", x, phi))), _FLOOR)
+    u, w = moments_of(target, found, x)
+    noise = target.model.noise
+
+    def chance(u: Any, w: Any, beta: Any) -> np.ndarray:
+        return np.asarray(problem.satisfaction.leaving_chance(u, w, beta, noise))
+
+    drawn = chance(u, w, beta[:, None])
+    plain = [chance(mean, variance, beta) for variance in (plugged, np.full_like(plugged, largest))]
+    chances = [drawn.mean(axis=1), *plain]
+    whole = special.logsumexp(_stay_score(drawn, played[:, None]), axis=1) - math.log(drawn.shape[1])
+    scores = [whole, *(_stay_score(p, played) for p in plain)]
+    return np.stack(chances)[:, :, : end - first], np.stack(scores)[:, :, : end - first]
+
+
+def _stay_score(chance: np.ndarray, played: np.ndarray) -> np.ndarray:
+    """Return ln p(1 − p)^{m−1}."""
+    p = np.clip(chance, _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    return np.log(p) + (played - 1.0) * np.log1p(-p)
+
+
+def scores(predicted: xarray.Dataset) -> xarray.Dataset:
+    """Return Brier and log score and the mean score of whole stays, with errors over data sets.
+
+    All are losses: smaller is better. Differences from the posterior are paired.
+    """
+    p = predicted.chance.clip(_LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    left = predicted.left.astype(float)
+    losses = {
+        "brier": (p - left) ** 2,
+        "log": -xarray.where(left > 0, np.log(p), np.log1p(-p)),
+        "stay": -predicted.stay_score,
+    }
+    found: dict[str, xarray.DataArray] = {}
+    for name, loss in losses.items():
+        by_set = loss.mean("user")
+        apart = by_set - by_set.sel(predictor="posterior", drop=True)
+        found |= {
+            name: by_set.mean("data_set"),
+            f"{name}_excess": apart.mean("data_set"),
+            f"{name}_excess_se": apart.std("data_set", ddof=1) / math.sqrt(predicted.sizes["data_set"]),
+        }
+    return xarray.Dataset(found)
+
+
+def reliability(predicted: xarray.Dataset, bins: int = _BINS) -> xarray.Dataset:
+    """Return predicted against observed shares, in bins of equal size of what was predicted.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over predictor and bin: mean ``predicted`` and ``observed`` share, the ``se`` of their
+        difference over data sets, ``count``; over predictor: ``bias``, observed less predicted, its
+        ``bias_se``, and ``p_value``, of all bins being right (Wald, over data sets).
+    """
+    rows = [_reliability_of(predicted.sel(predictor=name), bins) for name in predicted.predictor.values]
+    axes = ("predictor", "bin")
+    names = ("predicted", "observed", "se", "count")
+    table = {name: (axes, np.stack([row[name] for row in rows])) for name in names}
+    totals = {
+        name: ("predictor", np.array([row[name] for row in rows])) for name in ("bias", "bias_se", "p_value")
+    }
+    return xarray.Dataset(table | totals, coords={"predictor": predicted.predictor.values})
+
+
+def _reliability_of(predicted: xarray.Dataset, bins: int) -> dict[str, Any]:
+    chance, left = predicted.chance.values, predicted.left.values.astype(float)
+    edges = np.quantile(chance, np.arange(1, bins) / bins)
+    member = np.searchsorted(edges, chance)[..., None] == np.arange(bins)  # (sets, users, bins)
+    count = member.sum(axis=(0, 1))
+    apart = ((left - chance)[..., None] * member).sum(axis=1)  # (sets, bins) observed less predicted
+    sets = len(chance)
+    spread = sets * np.atleast_2d(np.cov(apart, rowvar=False))
+    total = apart.sum(axis=0)
+    used = count > 0
+    wald = total[used] @ np.linalg.pinv(spread[np.ix_(used, used)]) @ total[used]
+    freedom = int(used.sum())
+    # Hotelling's correction: the covariance is itself estimated from so many data sets.
+    scaled = wald * (sets - freedom) / (freedom * (sets - 1))
+    safe = np.maximum(count, 1)
+    return {
+        "predicted": (chance[..., None] * member).sum(axis=(0, 1)) / safe,
+        "observed": (left[..., None] * member).sum(axis=(0, 1)) / safe,
+        "se": np.sqrt(np.diagonal(spread)) / safe,
+        "count": count,
+        "bias": total.sum() / chance.size,
+        "bias_se": apart.sum(axis=1).std(ddof=1) * math.sqrt(sets) / chance.size,
+        "p_value": float(stats.f.sf(scaled, freedom, max(sets - freedom, 1))),
+    }

@@ -1,0 +1,450 @@
+r"""The printed confidence sets held against what data sets and the posterior say.
+
+===================================  ============================================================
+symbol                               name
+===================================  ============================================================
+‖φ̂_n − φ*‖ in V_n                    the error of the GLSE, in each replication
+ρ_n(δ/n²), α⁽¹⁾_n(δ)                 ``radius``: of the set for φ*, for θ*
+(1 − δ) quantile of the error        ``quantile``: pointwise in n
+the same of its maximum up to n      ``quantile_simultaneous``
+(1 − δ) quantile of max error/ρ      ``factor``: c_n, by which ρ may shrink and cover all of 1 … n
+(1 − δ) quantile of ‖φ − φ̂_n‖        ``posterior_radius``: φ drawn from the posterior
+===================================  ============================================================
+
+The lemmas behind ρ_n take the contexts as independent of the noise. So there are three
+designs side by side: **fixed**, one round each of contexts picked at random; those that
+**hr-ucb** picks; those that **thompson** picks. n counts rounds in the sample set.
+
+How much of ρ_n/quantile is owed to what (:func:`owed`) is a product of five factors, taken
+off in this order: the union over n (δ/n² for δ), σ²_max where σ_max belongs (and L² for L),
+the product α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾) that pays for not knowing θ*, what is left of the bound above
+what data sets show simultaneously, and simultaneity itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray
+from jax import lax
+
+from hrprob.diagnostics.replicate import DataSets, Truths, gather_blocks, side_by_side
+from hrprob.errors import check_count, check_number
+from hrprob.estimation import glse
+from hrprob.estimation.confidence import VERSIONS, ConfidenceSets
+from hrprob.estimation.contraction import contract, quadratic_form
+from hrprob.estimation.posterior.laplace import Laplace
+from hrprob.estimation.posterior.target import Target, capacity_for
+from hrprob.models import Setting, Stays, make_model, make_prior, pad
+from hrprob.policies import HRUCB, Random, Thompson
+from hrprob.policies.base import Policy
+from hrprob.problem import Infinite, Problem
+from hrprob.record import with_fields
+
+__all__ = ["PARAMETERS", "Design", "compare_sets", "designs", "owed", "sample_sizes"]
+
+PARAMETERS = ("phi", "theta")
+_DRAWS = 400
+# Rows of users that the posterior is given room for: two sizes, for each is a program of its own.
+_SMALL = 4096
+
+
+class Design(NamedTuple):
+    """How contexts are picked."""
+
+    problem: Problem
+    policy: Policy
+    users: int
+
+
+class _Errors(NamedTuple):
+    """Along the users, with the data sets on the last axis."""
+
+    n: jax.Array  # (users, sets)
+    theta: jax.Array  # (users, sets) ‖θ̂ − θ*‖ in V
+    phi: jax.Array  # (users, sets)
+
+
+class _Posterior(NamedTuple):
+    """What the posterior says at one n of one data set; for φ, then for θ."""
+
+    radius: jax.Array  # (2,)
+    mass: jax.Array  # (2, versions) inside the printed sets
+    covers: jax.Array  # (2,) whether the set of that radius holds the truth
+    log_volume: jax.Array  # (2, versions) of the printed set over that of the posterior's own ellipsoid
+    ellipsoid: jax.Array  # (2,) whether the posterior's own ellipsoid holds the truth
+
+
+def sample_sizes(most: int) -> np.ndarray:
+    """Return numbers of rounds from 10 on, two a decade.
+
+    Examples
+    --------
+    >>> sample_sizes(1000).tolist()
+    [10, 32, 100, 316, 1000]
+    """
+    check_count("most", most, low=10, remedy="sets are looked at from 10 rounds on")
+    steps = math.floor(2 * math.log10(most / 10) + 1e-9)
+    return np.round(10 ** (1 + np.arange(steps + 1) / 2)).astype(int)
+
+
+def designs(
+    problem: Problem,
+    most: int,
+    users: int = 30_000,
+    hr_ucb: Policy | None = None,
+    thompson: Policy | None = None,
+) -> dict[str, Design]:
+    """Return the three designs.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is played.
+    most, users : int
+        Rounds of the fixed design, and users at most of those that depend on lifetimes.
+    hr_ucb, thompson : Policy, optional
+        In place of HR-UCB with the released ξ and Thompson sampling with ``laplace``.
+    """
+    return {
+        # Where nobody stays for a second round, contexts do not depend on the noise.
+        "fixed": Design(_with_one_action(problem).replace(satisfaction=Infinite()), Random(), most),
+        "hr-ucb": Design(problem, hr_ucb or HRUCB(), users),
+        "thompson": Design(problem, thompson or Thompson(), users),
+    }
+
+
+def _with_one_action(problem: Problem) -> Problem:
+    """Return the problem with one context a user, where its contexts have a number of actions to set."""
+    names = [field.name for field in dataclasses.fields(problem.contexts)]  # type: ignore[arg-type]
+    if "actions" not in names:
+        return problem
+    return problem.replace(contexts=with_fields(problem.contexts, actions=1))
+
+
+def compare_sets(
+    design: Design,
+    *,
+    delta: float = 0.1,
+    ridge: float = 1.0,
+    most: int = 100_000,
+    replications: int = 100,
+    fits: int = 32,
+    seed: int = 0,
+    variance_max: float | None = None,
+    report: Callable[[int], None] = lambda users: None,
+) -> xarray.Dataset:
+    """Return the printed sets, the errors over replications and the posterior, along n.
+
+    Parameters
+    ----------
+    design : Design
+        How contexts are picked.
+    delta, ridge : float
+        δ and λ.
+    most : int
+        Largest n; sizes that fewer than nine tenths of the replications reach are left out.
+    replications, fits : int
+        Data sets, and those of them that a posterior is fitted to.
+    seed : int
+        Seed of everything random.
+    variance_max : float, optional
+        σ²_max; f at the bound of φ unless given.
+    report : callable
+        Told how many users have been served, now and then.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over parameter (phi, theta) and n, some over version (paper, corrected) too: ``radius``,
+        ``quantile``, ``quantile_simultaneous``, ``factor``, ``coverage`` and
+        ``coverage_simultaneous`` of the printed sets, ``posterior_radius``, its ``coverage``,
+        ``posterior_mass`` inside the printed sets, ``log_volume_ratio``.
+    """
+    check_number("delta", delta, low=0, high=1, open_low=True, open_high=True, remedy="the chance to miss")
+    check_count("replications", replications, low=2, remedy="quantiles are over replications")
+    problem = design.problem
+    wanted = sample_sizes(most)
+    sets = printed_sets(problem, ridge, variance_max)
+    truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
+    blocks = gather_blocks(
+        problem,
+        design.policy,
+        truths,
+        users=design.users,
+        seed=seed,
+        cap=math.inf,
+        enough=most,
+        report=report,
+    )
+    errors: list[dict[str, np.ndarray]] = []
+    looks: list[_Posterior] = []
+    for block in blocks:
+        errors.append(_errors_at(block, problem, sets, delta, ridge, wanted))
+        left = fits - sum(int(look.radius.shape[0]) for look in looks)
+        if left > 0:
+            looks.append(_posteriors_at(block, problem, sets, delta, ridge, wanted, left, seed))
+    found = {name: np.concatenate([block[name] for block in errors]) for name in errors[0]}
+    seen: _Posterior = jax.tree.map(lambda *leaves: np.concatenate(leaves), *looks)
+    return _dataset(found, seen, sets, delta, wanted)
+
+
+def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> dict[str, ConfidenceSets]:
+    """Return the confidence sets of both versions."""
+    largest = float(problem.link(problem.bounds.phi)) if variance_max is None else variance_max
+    return {
+        version: ConfidenceSets(
+            variance_max=largest,
+            dimension=problem.dimension,
+            ridge=ridge,
+            slope=problem.link.slope,
+            bound=problem.bounds.phi,
+            version=version,
+        )
+        for version in VERSIONS
+    }
+
+
+def radius_of(sets: ConfidenceSets, parameter: str, n: Any, delta: float) -> np.ndarray:
+    """Return the radius of the set for θ* or φ* that serves for every n at once."""
+    at = sets.rho_simultaneous if parameter == "phi" else sets.alpha1
+    return np.asarray(at(n, delta))
+
+
+def _errors_at(
+    block: DataSets,
+    problem: Problem,
+    sets: Mapping[str, ConfidenceSets],
+    delta: float,
+    ridge: float,
+    wanted: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Return what is known of each data set at each size: arrays (sets, sizes) by name."""
+    stays = jax.tree.map(lambda leaf: jnp.asarray(np.moveaxis(np.asarray(leaf), 0, -1)), block.stays)
+    truths = (jnp.asarray(block.truths.theta.T), jnp.asarray(block.truths.phi.T))
+    path = jax.tree.map(np.asarray, _errors_along(stays, *truths, ridge, problem.link))
+    at = np.stack([np.argmax(path.n >= size, axis=0) for size in wanted], axis=1)  # (sets, sizes)
+    reached = path.n[-1][:, None] >= wanted
+    lanes = np.arange(path.n.shape[1])[:, None]
+
+    def pick(values: np.ndarray) -> np.ndarray:
+        return np.where(reached, values[at, lanes], np.nan)
+
+    found = {}
+    for parameter in PARAMETERS:
+        error = getattr(path, parameter)
+        found[f"{parameter} error"] = pick(error)
+        found[f"{parameter} largest"] = pick(np.maximum.accumulate(error))
+        for version, one in sets.items():
+            share = error / radius_of(one, parameter, path.n, delta)
+            found[f"{parameter} share {version}"] = pick(share)
+            found[f"{parameter} largest share {version}"] = pick(np.maximum.accumulate(share))
+    return found
+
+
+@jax.jit
+def _errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: Any, link: Any) -> _Errors:
+    d = theta.shape[0]
+
+    def one(state: Any, row: Stays, theta: jax.Array, phi: jax.Array) -> Any:
+        statistics, inverse = state
+        statistics = glse.add(statistics, *row)
+        inverse = glse.sherman_morrison(inverse, row.x, row.rounds)
+        found = glse.estimate(statistics, inverse, link)
+        shape = statistics.gram + ridge * jnp.eye(d)
+        away = jnp.stack([found.theta - theta, found.phi - phi])
+        norms = jnp.sqrt(jnp.maximum(quadratic_form(shape, away), 0.0))
+        return (statistics, inverse), _Errors(statistics.count, norms[0], norms[1])
+
+    lanes = theta.shape[1]
+    nothing = jax.tree.map(jnp.asarray, glse.empty(d))
+    first = jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf[..., None], (*leaf.shape, lanes)), (nothing, jnp.eye(d) / ridge)
+    )
+    step = lambda state, row: jax.vmap(one, -1, -1)(state, row, theta, phi)  # noqa: E731
+    return lax.scan(step, first, stays)[1]
+
+
+def _posteriors_at(
+    block: DataSets,
+    problem: Problem,
+    sets: Mapping[str, ConfidenceSets],
+    delta: float,
+    ridge: float,
+    wanted: np.ndarray,
+    most: int,
+    seed: int,
+) -> _Posterior:
+    """Return what the posterior says of the first ``most`` data sets at each size, (sets, sizes, ...) each."""
+    target = Target(make_model("gaussian"), make_prior("uniform"), Setting.of(problem))
+    counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
+    chosen = range(min(most, len(counts)))
+    radii = np.array(
+        [
+            [[radius_of(one, parameter, size, delta) for one in sets.values()] for parameter in PARAMETERS]
+            for size in wanted
+        ]
+    )
+
+    def at(place: tuple[int, int]) -> _Posterior:
+        number, size = place
+        rows = int(np.argmax(counts[number] >= wanted[size])) + 1
+        room = _SMALL if rows <= _SMALL else capacity_for(int(wanted[-1]))
+        data = Stays(*(jnp.asarray(np.asarray(leaf)[number, :rows]) for leaf in block.stays))
+        truth = jnp.stack([jnp.asarray(block.truths.phi[number]), jnp.asarray(block.truths.theta[number])])
+        key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
+        found = _look(target, pad(data, room), rows, truth, radii[size], delta, ridge, key)
+        reached = counts[number, -1] >= wanted[size]
+        return jax.tree.map(lambda leaf: np.where(reached, np.asarray(leaf, dtype=float), np.nan), found)
+
+    places = [(number, size) for number in chosen for size in range(len(wanted))]
+    looks = list(side_by_side(at, places))
+    shape = (len(chosen), len(wanted))
+    return jax.tree.map(lambda *leaves: np.stack(leaves).reshape(*shape, *leaves[0].shape), *looks)
+
+
+@jax.jit
+def _look(
+    target: Target,
+    data: Stays,
+    rows: Any,
+    truth: jax.Array,
+    radii: jax.Array,
+    delta: Any,
+    ridge: Any,
+    key: jax.Array,
+) -> _Posterior:
+    d = data.x.shape[1]
+    engine = Laplace()
+    belief = engine.fit(target, [(data, rows)], engine.init(target))
+    z = jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, _DRAWS))
+    theta, phi = target.coefficients(z)
+    each = jax.vmap(functools.partial(glse.add, glse.empty(d)))(*data)
+    statistics = jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), each)
+    found = glse.solve(statistics, ridge, target.setting.link)
+    shape = statistics.gram + ridge * jnp.eye(d)
+
+    def one(draws: jax.Array, centre: jax.Array, truth: jax.Array, radii: jax.Array) -> _Posterior:
+        away = jnp.sqrt(quadratic_form(shape, draws - centre))
+        radius = jnp.quantile(away, 1.0 - delta)
+        mean, covariance = jnp.mean(draws, axis=0), jnp.cov(draws, rowvar=False)
+        precision = jnp.linalg.inv(covariance.reshape(d, d))
+        own = jnp.quantile(quadratic_form(precision, draws - mean), 1.0 - delta)
+        # Volumes, each over that of the unit ball: r^d / √det V against own^{d/2} √det Σ.
+        log_volume = d * (jnp.log(radii) - 0.5 * jnp.log(own)) - 0.5 * (
+            jnp.linalg.slogdet(shape)[1] - jnp.linalg.slogdet(precision)[1]
+        )
+        return _Posterior(
+            radius,
+            jnp.mean(away[:, None] <= radii, axis=0),
+            jnp.sqrt(quadratic_form(shape, truth - centre)) <= radius,
+            log_volume,
+            contract(contract(precision, truth - mean), truth - mean) <= own,
+        )
+
+    return jax.vmap(one)(jnp.stack([phi, theta]), jnp.stack([found.phi, found.theta]), truth, radii)
+
+
+def _dataset(
+    found: dict[str, np.ndarray],
+    seen: _Posterior,
+    sets: Mapping[str, ConfidenceSets],
+    delta: float,
+    wanted: np.ndarray,
+) -> xarray.Dataset:
+    kept = np.mean(np.isfinite(found["phi error"]), axis=0) >= 0.9
+    n = wanted[kept]
+
+    def quantile(name: str) -> np.ndarray:
+        return np.nanquantile(found[name][:, kept], 1.0 - delta, axis=0)
+
+    def mean(leaf: Any) -> np.ndarray:
+        return np.moveaxis(np.nanmean(np.asarray(leaf)[:, kept], axis=0), 0, 1)
+
+    def covered(name: str) -> np.ndarray:
+        values = found[name][:, kept]
+        return np.nanmean(np.where(np.isnan(values), np.nan, values <= 1.0), axis=0)
+
+    by = ("parameter", "n")
+    versions = list(sets)
+
+    def of_versions(make: Callable[[str, str], np.ndarray]) -> Any:
+        table = [[make(parameter, version) for version in versions] for parameter in PARAMETERS]
+        return ("parameter", "version", "n"), np.array(table)
+
+    return xarray.Dataset(
+        {
+            "radius": of_versions(lambda p, v: radius_of(sets[v], p, n, delta)),
+            "quantile": (by, np.array([quantile(f"{p} error") for p in PARAMETERS])),
+            "quantile_simultaneous": (by, np.array([quantile(f"{p} largest") for p in PARAMETERS])),
+            "factor": of_versions(lambda p, v: quantile(f"{p} largest share {v}")),
+            "coverage": of_versions(lambda p, v: covered(f"{p} share {v}")),
+            "coverage_simultaneous": of_versions(lambda p, v: covered(f"{p} largest share {v}")),
+            "posterior_radius": (by, mean(seen.radius)),
+            "posterior_coverage": (by, mean(seen.covers)),
+            "ellipsoid_coverage": (by, mean(seen.ellipsoid)),
+            "posterior_mass": (("parameter", "n", "version"), mean(seen.mass)),
+            "log_volume_ratio": (("parameter", "n", "version"), mean(seen.log_volume)),
+        },
+        coords={"parameter": list(PARAMETERS), "n": n, "version": versions},
+        attrs={
+            "delta": delta,
+            "replications": len(found["phi error"]),
+            "fits": len(seen.radius),
+            "variance_max": float(sets["paper"].variance_max),
+            "c1": float(sets["paper"].c1),
+            "c2": float(sets["paper"].c2),
+        },
+    )
+
+
+def owed(dataset: xarray.Dataset, problem: Problem, ridge: float = 1.0) -> xarray.Dataset:
+    """Return what ρ_n/quantile is made of, for φ: factors whose product it is, by n.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        What :func:`compare_sets` returned.
+    problem : Problem
+        What was played.
+    ridge : float
+        λ.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over n: ``total`` and its factors ``union``, ``scale``, ``product``, ``rest`` and
+        ``simultaneity``; and ``share_of_product``, that of α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾) in the printed ρ_n.
+    """
+    sets = printed_sets(problem, ridge, dataset.attrs["variance_max"])
+    n, delta = dataset.n.values.astype(float), dataset.attrs["delta"]
+    of_phi = dataset.sel(parameter="phi")
+    printed, corrected = sets["paper"], sets["corrected"]
+    at_all, at_one = (np.asarray(printed.rho(n, level)) for level in (delta / n**2, np.full_like(n, delta)))
+    mended = np.asarray(corrected.rho(n, delta))
+    known_mean = np.asarray(
+        corrected.alpha2(delta / 3) / corrected.slope + corrected.bound * math.sqrt(corrected.ridge)
+    )
+    third = delta / n**2 / 3
+    alpha1 = np.asarray(printed.alpha1(n, third))
+    product = alpha1 * (alpha1 + 2 * np.asarray(printed.alpha3(third))) / printed.slope
+    simultaneous, pointwise = of_phi.quantile_simultaneous.values, of_phi["quantile"].values
+    factors = {
+        "total": at_all / pointwise,
+        "union": at_all / at_one,
+        "scale": at_one / mended,
+        "product": mended / known_mean,
+        "rest": known_mean / simultaneous,
+        "simultaneity": simultaneous / pointwise,
+        "share_of_product": product / at_all,
+    }
+    return xarray.Dataset(
+        {name: ("n", values) for name, values in factors.items()}, coords={"n": dataset.n.values}
+    )

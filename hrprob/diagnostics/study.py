@@ -1,0 +1,480 @@
+"""All parts of a diagnosis, one after another or side by side, on data sets that they share.
+
+Two kinds of data sets are played: with truths **over the prior**, where a posterior must be
+right on average, and **at the truth** of a problem, where the printed sets claim to hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray
+
+from hrprob.diagnostics import calibration, estimates, health, outcomes, reneging, rho, sbc
+from hrprob.diagnostics import verdicts as words
+from hrprob.diagnostics.posteriors import Posteriors, posteriors
+from hrprob.diagnostics.replicate import DataSets, Truths, check_policy, draw_truths, gather
+from hrprob.diagnostics.verdicts import Verdict
+from hrprob.errors import InvalidInput, check_count
+from hrprob.estimation.posterior.engines import ENGINES, make_engine
+from hrprob.estimation.posterior.target import Target
+from hrprob.fitting.fit import fit
+from hrprob.fitting.posterior import Posterior
+from hrprob.models import Setting, make_model, make_prior
+from hrprob.policies import HRUCB, Thompson
+from hrprob.policies.base import Policy
+from hrprob.precision import double_precision
+from hrprob.problem import Problem
+from hrprob.record import describe, with_fields
+
+__all__ = ["DEFAULT", "QUICK", "Diagnosis", "Sizes", "Study", "diagnose", "study_of"]
+
+OVER_PRIOR, AT_TRUTH = "over the prior", "at the truth"
+DELTA = 0.1
+# Samplers and optimisers as they are run on many data sets: shorter than on one.
+_MANY = {"nuts": {"chains": 2, "warmup": 200, "draws": 256, "depth": 6}, "svi": {"steps": 1000}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """How much is played and fitted.
+
+    Parameters
+    ----------
+    sets : int
+        Data sets over the prior.
+    users : tuple of int
+        After how many users their posteriors are looked at.
+    points, draws : int
+        Fresh contexts of each, and draws of each posterior.
+    sampler_sets, other_users : int
+        Data sets for engines that cannot follow a stream (nuts, svi); and after how many users
+        engines other than the one in use are looked at.
+    every_engine : bool
+        Whether engines other than the one in use are looked at too.
+    replications, fits, rounds, design_users : int
+        For the printed sets: data sets, those with a posterior, the largest n, and the most users.
+    truth_sets, truth_users : int, tuple of int
+        Data sets at the truth, and after how many users they are looked at.
+    single_rounds : int
+        Single outcomes for the models to be compared on.
+    models : tuple of str
+        Models that the one in use is compared with.
+    sampler_draws : int
+        Draws of each of the four chains of nuts on one data set, after half as many that adapt it.
+    refit : float, optional
+        How often a policy with a posterior fits it anew, in place of what it says itself.
+    """
+
+    sets: int = 200
+    users: tuple[int, ...] = (10, 30, 100)
+    points: int = 8
+    draws: int = 511
+    sampler_sets: int = 100
+    other_users: int = 30
+    every_engine: bool = True
+    replications: int = 64
+    fits: int = 24
+    rounds: int = 100_000
+    design_users: int = 30_000
+    truth_sets: int = 32
+    truth_users: tuple[int, ...] = (10, 30, 100, 300)
+    single_rounds: int = 600
+    models: tuple[str, ...] = tuple(outcomes.MODELS)
+    sampler_draws: int = 1000
+    refit: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("sets", "sampler_sets", "replications", "truth_sets"):
+            check_count(name, getattr(self, name), low=20, remedy="coverage is seen over data sets")
+
+
+DEFAULT = Sizes()
+QUICK = Sizes(
+    sets=32,
+    users=(10, 30, 100),
+    draws=255,
+    sampler_sets=32,
+    every_engine=False,
+    replications=32,
+    fits=8,
+    rounds=316,
+    design_users=101,
+    truth_users=(10, 30, 100),
+    models=("gaussian", "student-t"),
+    sampler_draws=300,
+    refit=1.5,
+)
+"""Enough to see that all works, too little for fine distinctions."""
+
+
+class Study(NamedTuple):
+    """What is diagnosed."""
+
+    problem: Problem
+    policy: Policy  # who gathers the data sets
+    hr_ucb: Policy  # who picks the second design
+    thompson: Policy  # who picks the third
+    engine: Any  # whose posterior is held against the truth
+    target: Target
+    seed: int
+
+
+class Diagnosis(NamedTuple):
+    """What was found."""
+
+    study: Study
+    sizes: Sizes
+    posteriors: dict[str, Posterior]  # by engine, of one data set
+    health: xarray.Dataset
+    sets: dict[str, xarray.Dataset]  # by design
+    owed: dict[str, xarray.Dataset]
+    places: xarray.Dataset
+    coverage: xarray.Dataset
+    ranks: dict[str, xarray.DataArray]  # by engine
+    judged: dict[str, xarray.Dataset]
+    reliability: dict[str, xarray.Dataset]  # by truths
+    scores: dict[str, xarray.Dataset]
+    comparison: xarray.Dataset  # of models
+    residuals: xarray.Dataset
+    loo: xarray.Dataset
+    reference: Any  # DataTree of the model in use
+    estimates: dict[str, xarray.Dataset]  # by truths
+    efficiency: dict[str, xarray.Dataset]
+    verdicts: list[Verdict]
+
+
+def study_of(
+    problem: Problem,
+    policies: Mapping[str, Policy] | None = None,
+    *,
+    policy: str | None = None,
+    engine: Any = None,
+    seed: int = 0,
+) -> Study:
+    """Return what is to be diagnosed.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is played.
+    policies : mapping of str to Policy, optional
+        Who may play.
+    policy : str, optional
+        Which of them gathers the data. Unless given, the first with a posterior, or else Thompson
+        sampling.
+    engine : str, table or engine, optional
+        Whose posterior is looked at; that of the policy unless given, or else ``laplace``.
+    seed : int
+        The seed of everything random.
+
+    Examples
+    --------
+    >>> import hrprob
+    >>> study = study_of(hrprob.Problem(), {"greedy": hrprob.Greedy()})
+    >>> study.policy.kind, study.engine.kind
+    ('thompson', 'laplace')
+    """
+    named = dict(policies or {})
+    if policy is not None and policy not in named:
+        known = ", ".join(repr(name) for name in named) or "none"
+        raise InvalidInput("--policy", "must name a policy of FILE", policy, f"it has {known}")
+    lazy = [one for one in named.values() if not one.eager]
+    with_posterior = [one for one in lazy if hasattr(one, "engine")]
+    chosen = named[policy] if policy is not None else (with_posterior or [Thompson()])[0]
+    check_policy(_streaming(chosen))
+    looked_at = make_engine(getattr(chosen, "engine", "laplace") if engine is None else engine)
+    model = getattr(chosen, "model", None) or make_model("gaussian")
+    prior = getattr(chosen, "prior", None) or make_prior("uniform")
+    target = Target(model, prior, Setting.of(problem))
+    if looked_at.kind == "smc":
+        looked_at.init(target)  # it says what it cannot do
+    return Study(
+        problem,
+        _streaming(chosen),
+        next((one for one in lazy if isinstance(one, HRUCB)), HRUCB()),
+        _streaming(next((one for one in (chosen, *lazy) if isinstance(one, Thompson)), Thompson())),
+        looked_at,
+        target,
+        seed,
+    )
+
+
+def _streaming(policy: Policy) -> Policy:
+    """Return the policy with an engine that fits within a compiled run: data are data, whoever asked for them."""
+    if getattr(getattr(policy, "engine", None), "streaming", True):
+        return policy
+    return with_fields(policy, engine=make_engine("laplace"))
+
+
+def _refitting(policy: Policy, refit: float) -> Policy:
+    return with_fields(policy, refit=refit) if hasattr(policy, "engine") else policy
+
+
+def diagnose(
+    study: Study,
+    sizes: Sizes = DEFAULT,
+    *,
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+) -> Diagnosis:
+    """Run all parts and return what they found.
+
+    Parameters
+    ----------
+    study : Study
+        What is diagnosed; see :func:`study_of`.
+    sizes : Sizes
+        How much is played and fitted.
+    say : callable
+        Told what has been done, a line at a time.
+    progress : bool
+        Show a progress bar.
+    """
+    parts = (_over_the_prior, _at_the_truth, _printed_sets)
+    if sizes.refit is not None:
+        study = study._replace(
+            policy=_refitting(study.policy, sizes.refit), thompson=_refitting(study.thompson, sizes.refit)
+        )
+    found: dict[str, Any] = {}
+    with _Steps(say, progress, study, sizes) as steps, ThreadPoolExecutor(len(parts)) as pool:
+        # Compiling is the work of one core: chains of parts side by side keep all of them busy.
+        for chain in [pool.submit(_in_double_precision, part, study, sizes, steps) for part in parts]:
+            found |= chain.result()
+    found |= _with_outcomes(study, found.pop("models"))
+    by_truths = {OVER_PRIOR: found.pop("prior"), AT_TRUTH: found.pop("truth")}
+    predicted = {truths: pair[0] for truths, pair in by_truths.items()}
+    estimated = {truths: pair[1] for truths, pair in by_truths.items()}
+    done = Diagnosis(
+        study=study,
+        sizes=sizes,
+        reliability={truths: reneging.reliability(of) for truths, of in predicted.items()},
+        scores={truths: reneging.scores(of) for truths, of in predicted.items()},
+        estimates=estimated,
+        efficiency={truths: estimates.efficiency(of) for truths, of in estimated.items()},
+        verdicts=[],
+        **found,
+    )
+    return done._replace(verdicts=_verdicts(done))
+
+
+def _in_double_precision(part: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    with double_precision():
+        return part(*arguments)
+
+
+class _Steps:
+    """Tells what has been done; parts run side by side, and the bar counts all of them."""
+
+    def __init__(self, say: Callable[[str], None], progress: bool, study: Study, sizes: Sizes) -> None:
+        self._say, self._progress, self._lock = say, progress, threading.Lock()
+        # Data sets and fits over the prior and at the truth, three designs, health, models.
+        self._total = 9 + len(_others(study, sizes)) + (0 if _own_noise(study) else 2)
+
+    def __enter__(self) -> _Steps:
+        from tqdm import tqdm
+
+        self._bar = tqdm(total=self._total, unit=" parts", disable=not self._progress, leave=False)
+        self._started = time.perf_counter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.close()
+
+    @contextlib.contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        with self._lock:
+            self._bar.set_description_str(what)
+        yield
+        with self._lock:
+            self._bar.update()
+            self._say(f"[{time.perf_counter() - self._started:4.0f} s] {what}")
+
+
+def _seed(study: Study, part: int) -> int:
+    """Return a seed of its own for each part."""
+    return int(np.random.SeedSequence([study.seed, part]).generate_state(1)[0])
+
+
+def _over_the_prior(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]:
+    """Return calibration, ranks, predictions and estimates over truths from the prior."""
+    target, most = study.target, sizes.users[-1]
+    truths = draw_truths(target.prior, target.setting, sizes.sets, _seed(study, 0))
+
+    def played(problem: Problem) -> DataSets:
+        with steps.step(f"{study.policy.kind}: {sizes.sets} data sets {OVER_PRIOR}"):
+            return gather(
+                problem, study.policy, truths, users=most + 1, seed=_seed(study, 1), fresh=sizes.points
+            )
+
+    def fitted(data: DataSets) -> dict[int, Posteriors]:
+        with steps.step(f"{study.engine.kind}: posteriors {OVER_PRIOR}"):
+            return _posteriors(study, study.engine, data, sizes, sizes.users)
+
+    data = played(study.problem)
+    followed = fitted(data)
+    looked = {users: followed[users] for users in sizes.users}
+    places = calibration.sigma2_places(study.problem, target, data, looked, _seed(study, 2))
+    predicted = reneging.predict(study.problem, target, data, followed, most)
+    estimated = estimates.compare_estimates(study.problem, data, looked)
+    modelled = study.problem
+    if not _own_noise(study):
+        modelled = with_fields(study.problem, noise=target.model.noise)
+        data = played(modelled)
+        followed = fitted(data)
+    ranks = {}
+    for engine in (study.engine, *_others(study, sizes)):
+        wanted = {users: followed[users] for users in sizes.users}
+        if engine is not study.engine:
+            with steps.step(f"{engine.kind}: posteriors {OVER_PRIOR}"):
+                wanted = _posteriors(study, engine, data, sizes, (sizes.other_users,), renewed=False)
+        ranks[engine.kind] = sbc.ranks(modelled, target, data, wanted, _seed(study, 3))
+    return {
+        "places": places,
+        "coverage": calibration.coverage(places),
+        "ranks": ranks,
+        "judged": {engine: sbc.judge(of) for engine, of in ranks.items()},
+        "prior": (predicted, estimated),
+    }
+
+
+def _own_noise(study: Study) -> bool:
+    """Say whether the problem's noise is the model's: if not, an engine is calibrated on the model's."""
+    return bool(describe(study.problem.noise) == describe(study.target.model.noise))
+
+
+def _others(study: Study, sizes: Sizes) -> list[Any]:
+    """Return the engines that are looked at beside the one in use."""
+    if not sizes.every_engine:
+        return []
+    others = [make_engine(kind) for kind in ENGINES if kind != study.engine.kind]
+    return [engine for engine in others if _can(engine, study.target)]
+
+
+def _can(engine: Any, target: Target) -> bool:
+    if engine.kind != "smc":
+        return True
+    try:
+        engine.init(target)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _posteriors(
+    study: Study, engine: Any, data: DataSets, sizes: Sizes, users: Sequence[int], renewed: bool = True
+) -> dict[int, Posteriors]:
+    """Return posteriors after some numbers of users, and with ``renewed`` at every time of a prediction."""
+    stops = sorted(users)
+    rows = data.of_kind(study.target.model.data)
+    if engine.streaming and renewed:
+        stops = sorted({*stops, *reneging.checkpoints(stops[-1], stops[0])})
+    if not engine.streaming:
+        # They fit anew at every stop.
+        engine = with_fields(engine, **_MANY[engine.kind])
+        rows = type(rows)(*(leaf[: sizes.sampler_sets] for leaf in rows))
+    found = posteriors(engine, study.target, rows, stops, draws=sizes.draws, seed=_seed(study, 4))
+    return dict(zip(stops, found, strict=True))
+
+
+def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]:
+    """Return predictions and estimates at the problem's truth, and one data set looked at closely."""
+    problem, most = study.problem, sizes.truth_users[-1]
+    truths = Truths(*(np.tile(truth, (sizes.truth_sets, 1)) for truth in (problem.theta, problem.phi)))
+    with steps.step(f"{study.policy.kind}: {sizes.truth_sets} data sets {AT_TRUTH}"):
+        data = gather(problem, study.policy, truths, users=most + 1, seed=_seed(study, 5))
+    table = outcomes.table_of(data, 0, sizes.single_rounds)
+    setting, model = study.target.setting, study.target.model
+    options: dict[str, Any] = {"link": setting.link, "bounds": setting.bounds, "seed": _seed(study, 6)}
+    with steps.step(f"engines on one data set of {len(table)} rounds"):
+        shorter = {"draws": sizes.sampler_draws, "warmup": -(-sizes.sampler_draws // 2)}
+        reference = study.engine if study.engine.kind == "nuts" else make_engine({"kind": "nuts"} | shorter)
+        engines = {engine.kind: engine for engine in (reference, study.engine, *_others(study, sizes))}
+        engines["nuts"] = reference
+        fits = {
+            kind: fit(table, engine, model=model, prior=study.target.prior, **options)
+            for kind, engine in engines.items()
+        }
+    with steps.step(f"models on one data set of {len(table)} rounds"):
+        others = {name: outcomes.MODELS[name] for name in sizes.models if name != model.kind}
+        sampler = {"kind": "nuts", "chains": 2, "depth": 6} | shorter
+        models = {model.kind: fits["nuts"]} | outcomes.fit_models(
+            table, setting, others, sampler, _seed(study, 6)
+        )
+    with steps.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
+        followed = _posteriors(study, study.engine, data, sizes, sizes.truth_users)
+    looked = {users: followed[users] for users in sizes.truth_users}
+    return {
+        "posteriors": fits,
+        "health": health.sampler_health(fits),
+        "models": models,
+        "truth": (
+            reneging.predict(problem, study.target, data, followed, most),
+            estimates.compare_estimates(problem, data, looked),
+        ),
+    }
+
+
+def _printed_sets(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]:
+    """Return the printed sets against data sets and posterior, by design."""
+    planned = rho.designs(study.problem, sizes.rounds, sizes.design_users, study.hr_ucb, study.thompson)
+    found = {}
+    for design, how in planned.items():
+        with steps.step(f"printed sets, {design} design: {sizes.replications} data sets"):
+            found[design] = rho.compare_sets(
+                how,
+                delta=DELTA,
+                most=sizes.rounds,
+                replications=sizes.replications,
+                fits=sizes.fits,
+                seed=_seed(study, 7),
+            )
+    return {"sets": found, "owed": {design: rho.owed(of, study.problem) for design, of in found.items()}}
+
+
+def _with_outcomes(study: Study, models: Mapping[str, Posterior]) -> dict[str, Any]:
+    """Return how the models compare, and how outcomes look under the one in use."""
+    name = study.target.model.kind
+    whole = models[name].to_datatree(pointwise=True)
+    trees = {name: whole} | {
+        other: outcomes.log_likelihood_tree(posterior) for other, posterior in models.items() if other != name
+    }
+    with warnings.catch_warnings():
+        # ArviZ warns of shapes k̂ that the report has anyway.
+        warnings.simplefilter("ignore", UserWarning)
+        comparison = outcomes.compare_models(trees, name)
+        places, p_value = outcomes.loo_places(whole)
+    return {
+        "comparison": comparison,
+        "residuals": outcomes.residual_checks(whole, study.target.setting),
+        "loo": xarray.Dataset({"place": ("round", places), "p_value": ((), p_value)}),
+        "reference": whole,
+    }
+
+
+def _verdicts(done: Diagnosis) -> list[Verdict]:
+    """Return all verdicts, what matters most first."""
+    found = [
+        *words.on_calibration(done.coverage, done.study.engine.kind),
+        words.on_places(done.coverage),
+        *(verdict for engine, judged in done.judged.items() for verdict in words.on_sbc(engine, judged)),
+        *(
+            words.on_health(name, done.health, health.health_concerns(posterior))
+            for name, posterior in done.posteriors.items()
+        ),
+        *words.on_sets(done.sets, done.owed),
+    ]
+    for truths, table in done.reliability.items():
+        found += words.on_reneging(truths, table, done.scores[truths])
+    name = done.study.target.model.kind
+    found += words.on_residuals(name, done.residuals, float(done.loo.p_value))
+    found.append(words.on_models(done.comparison))
+    return found + [words.on_estimates(truths, of) for truths, of in done.efficiency.items()]

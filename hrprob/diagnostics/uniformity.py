@@ -1,0 +1,127 @@
+r"""Whether numbers are uniform on [0, 1], as the place of the truth among posterior draws must be.
+
+For N numbers, the count below z is binomial if they are uniform. The statistic is the
+least two-sided chance of such a count over z = 1/K, ..., (K − 1)/K [1]_: the level of the
+narrowest simultaneous band that holds the whole empirical distribution function. Its
+distribution under uniformity is found by simulation, so a test at level α errs with
+chance α at any N.
+
+References
+----------
+.. [1] T. Säilynoja, P.-C. Bürkner, A. Vehtari, "Graphical test for discrete uniformity and
+   its applications in goodness-of-fit evaluation and multiple sample comparison", Statistics
+   and Computing 32, 2022.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+__all__ = ["holm", "place_among", "simultaneous_band", "uniformity_p_value"]
+
+_MOST_POINTS = 100
+_SIMULATIONS = 20000
+
+
+def place_among(truth: Any, draws: Any, rng: np.random.Generator, axis: int = 1) -> np.ndarray:
+    """Return where the truth stands among draws: uniform on [0, 1] if they come from the same distribution.
+
+    With L draws it is (number below + U)/(L + 1), U uniform: so it has the continuous uniform
+    distribution whatever L is. Ties are broken at random.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> place = place_among(np.zeros(3), rng.normal(size=(3, 99)), rng)
+    >>> bool(np.all((0.3 < place) & (place < 0.7)))
+    True
+    """
+    wanted = np.expand_dims(np.asarray(truth), axis)
+    draws = np.asarray(draws)
+    below = np.sum(draws < wanted, axis=axis)
+    ties = np.sum(draws == wanted, axis=axis)
+    rank = below + np.floor(rng.uniform(size=below.shape) * (ties + 1))
+    return (rank + rng.uniform(size=below.shape)) / (draws.shape[axis] + 1)
+
+
+def uniformity_p_value(places: Any) -> float:
+    """Return the chance that uniform numbers would stray as far from uniformity as these.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> uniformity_p_value(rng.uniform(size=200)) > 0.05
+    True
+    >>> uniformity_p_value(rng.uniform(size=200) ** 2) < 0.001
+    True
+    """
+    numbers = np.asarray(places, dtype=float).ravel()
+    grid = _grid(numbers.size)
+    counts = np.searchsorted(np.sort(numbers), grid, side="right")
+    stray = np.searchsorted(_null(numbers.size), _least_chance(counts[None], numbers.size), side="right")[0]
+    return float((1 + stray) / (_SIMULATIONS + 1))
+
+
+def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return points z, and the band that holds the empirical distribution function at all of them.
+
+    It holds that of ``size`` uniform numbers with chance 1 − ``error_rate``, and it is left exactly
+    where :func:`uniformity_p_value` is below ``error_rate``.
+
+    Examples
+    --------
+    >>> z, low, high = simultaneous_band(100, 0.05)
+    >>> bool(np.all((low < z) & (z < high)))
+    True
+    """
+    least = _null(size)[max(int(np.ceil(error_rate * (_SIMULATIONS + 1))) - 1, 0)]
+    inside = _chances(size) >= least
+    low = np.argmax(inside, axis=1)
+    high = size - np.argmax(inside[:, ::-1], axis=1)
+    return _grid(size), low / size, high / size
+
+
+def holm(p_values: Any) -> np.ndarray:
+    """Return Holm's adjusted p-values: rejecting those below α errs once or more with chance α at most.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.5, 0.02]).round(3).tolist()
+    [0.03, 0.5, 0.04]
+    """
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p)
+    scaled = p[order] * (p.size - np.arange(p.size))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted
+
+
+def _grid(size: int) -> np.ndarray:
+    points = max(2, min(size, _MOST_POINTS))
+    return np.arange(1, points) / points
+
+
+def _least_chance(counts: np.ndarray, size: int) -> np.ndarray:
+    """Return the statistic of each row of counts below the points of the grid."""
+    table = _chances(size)
+    return table[np.arange(counts.shape[1]), counts].min(axis=1)
+
+
+@functools.lru_cache(maxsize=8)
+def _chances(size: int) -> np.ndarray:
+    """Return the two-sided chance of each count 0 ... size (columns) at each point of the grid (rows)."""
+    count, z = np.arange(size + 1), _grid(size)[:, None]
+    return np.minimum(stats.binom.cdf(count, size, z), stats.binom.sf(count - 1, size, z))
+
+
+@functools.lru_cache(maxsize=8)
+def _null(size: int) -> np.ndarray:
+    """Return the statistic of simulated uniform numbers, sorted; always the same."""
+    points = _grid(size).size + 1
+    cells = np.random.default_rng(0).multinomial(size, np.full(points, 1.0 / points), _SIMULATIONS)
+    return np.sort(_least_chance(np.cumsum(cells, axis=1)[:, :-1], size))

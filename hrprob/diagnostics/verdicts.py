@@ -1,0 +1,224 @@
+"""What a diagnosis found, in words: each verdict from numbers that stand in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+
+__all__ = [
+    "Verdict",
+    "on_calibration",
+    "on_estimates",
+    "on_health",
+    "on_models",
+    "on_places",
+    "on_reneging",
+    "on_residuals",
+    "on_sbc",
+    "on_sets",
+]
+
+# Errors of one kind: a chance that a sound thing is called unsound.
+ERROR_RATE = 0.01
+# A model is ahead if it is by so many standard errors, and by so much at all.
+_AHEAD_ERRORS, _AHEAD = 3.0, 4.0
+
+
+class Verdict(NamedTuple):
+    """A finding: good, bad, or (None) neither, and in words."""
+
+    part: str
+    good: bool | None
+    words: str
+
+
+def on_health(name: str, health: xarray.Dataset, concerns: list[str]) -> Verdict:
+    """Return whether an engine's draws can be used."""
+    of = health.sel(engine=name)
+    if concerns:
+        return Verdict("health", False, f"{name}: {'; '.join(concerns)}")
+    found = []
+    if not np.isnan(of.rhat.values).all():
+        found.append(f"R-hat at most {float(of.rhat.max()):.3f}")
+    if not np.isnan(of.ess_bulk.values).all():
+        found.append(
+            f"effective sample size at least {float(of.ess_bulk.min()):,.0f} (bulk) and "
+            f"{float(of.ess_tail.min()):,.0f} (tail) of {float(of.draws):,.0f}"
+        )
+    if np.isfinite(of.divergences):
+        found.append(f"no divergence, fraction of missing information {float(of.bfmi):.2f}")
+    if np.isfinite(of.pareto_k):
+        found.append(
+            f"Pareto k̂ {float(of.pareto_k):.2f}, worth {float(of.effective):,.0f} of {float(of.draws):,.0f} draws"
+        )
+    return Verdict("health", True, f"{name} is sound: {', '.join(found)}")
+
+
+def on_calibration(coverage: xarray.Dataset, engine: str, level: float = 0.9) -> list[Verdict]:
+    """Return whether intervals for σ²(x) hold what they say, by number of users."""
+    most = coverage.attrs["most_errors"]
+    return [
+        _of_coverage(coverage.sel(region="all", users=users), engine, level, most)
+        for users in coverage.users.values
+    ]
+
+
+def _of_coverage(of: xarray.Dataset, engine: str, level: float, most: float) -> Verdict:
+    off = (of.coverage - of.level) / np.maximum(of.se, 1e-9)
+    worst = of.isel(level=int(np.abs(off).argmax()))
+    shown = of.sel(level=level)
+    words = (
+        f"{level:.0%} intervals for σ²(x) cover {100 * float(shown.coverage):.1f} % ± "
+        f"{100 * float(shown.se):.1f} % after {int(of.users)} users ({engine})"
+    )
+    if np.abs(off).max() <= most:
+        return Verdict("calibration", True, f"{words}: calibrated")
+    narrow = float(worst.coverage) < float(worst.level)
+    kind = "too narrow" if narrow else "too wide"
+    if float(worst.level) != level:
+        words += f", {float(worst.level):.0%} intervals {100 * float(worst.coverage):.1f} %"
+    return Verdict("calibration", False, f"{words}: {kind}")
+
+
+def on_places(coverage: xarray.Dataset) -> Verdict:
+    """Return whether σ²(x) is uniform among its draws, at fresh contexts and at those served."""
+    p = coverage.p_value
+    least = p.where(p == p.min(), drop=True)
+    kind, users = str(least.point_kind.values[0]), int(least.users.values[0])
+    limit = ERROR_RATE / p.size
+    good = bool(p.min() >= limit)
+    words = f"least p = {float(p.min()):.2g}, at {kind} contexts after {users} users ({p.size} tests)"
+    if good:
+        return Verdict("calibration", True, f"The place of σ²(x) among its draws is uniform: {words}")
+    return Verdict("calibration", False, f"The place of σ²(x) among its draws is not uniform: {words}")
+
+
+def on_sbc(engine: str, judged: xarray.Dataset) -> list[Verdict]:
+    """Return whether an engine passes simulation-based calibration, by number of users."""
+    verdicts = []
+    for users in judged.users.values:
+        of = judged.sel(users=users)
+        failing = [str(name) for name in of.quantity.values[~of.passed.values]]
+        tests = (
+            f"{of.sizes['quantity']} quantities over {judged.attrs['data_sets']} data sets of {users} users"
+        )
+        rate = f"a sound engine and policy fail with chance {judged.attrs['error_rate']:.0%}"
+        least = float(of.adjusted.min())
+        if not failing:
+            words = (
+                f"{engine} passes simulation-based calibration: {tests}, least adjusted p {least:.2g}; {rate}"
+            )
+        else:
+            words = (
+                f"{engine} FAILS simulation-based calibration at {', '.join(failing)}: {tests}, "
+                f"least adjusted p {least:.2g}; {rate}"
+            )
+            if all("served" in name for name in failing):
+                words += ". Only what depends on the served context fails: does the policy look at the truth?"
+        verdicts.append(Verdict("sbc", not failing, words))
+    return verdicts
+
+
+def on_sets(found: Mapping[str, xarray.Dataset], owed: Mapping[str, xarray.Dataset]) -> list[Verdict]:
+    """Return how the printed sets compare with data sets and posterior."""
+    verdicts = []
+    for design, dataset in found.items():
+        of, made = dataset.sel(parameter="phi"), owed[design]
+        covered = of.coverage_simultaneous.sel(version="paper").isel(n=-1)
+        wanted = 1.0 - dataset.attrs["delta"]
+        ratio, last = made.total.values, of.isel(n=-1)
+        shown = ratio[of.n.values >= 100] if np.any(of.n.values >= 100) else ratio
+        words = (
+            f"{design} design: ρ_n as printed covers φ* at all n up to {int(last.n):,} in "
+            f"{100 * float(covered):.0f} % of replications ({100 * wanted:.0f} % wanted) and is {shown.min():.0f} to "
+            f"{shown.max():.0f} times as wide as needed at single n from 100 on; "
+            f"{float(last.factor.sel(version='paper')):.4f} ρ_n would do for all n at once. The posterior's radius is "
+            f"{float(last.posterior_radius):.1f}, the quantile {float(last['quantile']):.1f}, ρ_n "
+            f"{float(last.radius.sel(version='paper')):,.0f} at n = {int(last.n):,}"
+        )
+        verdicts.append(Verdict("rho", bool(covered >= wanted), words))
+    return [*verdicts, _on_owed(owed)]
+
+
+def _on_owed(owed: Mapping[str, xarray.Dataset]) -> Verdict:
+    design, made = next(iter(owed.items()))
+    last = made.isel(n=-1)
+    return Verdict(
+        "rho",
+        None,
+        f"Of the factor {float(last.total):.0f} at n = {int(last.n):,} ({design} design), {float(last.union):.1f} is owed "
+        f"to the union over n (δ/n²), {float(last.scale):.1f} to σ²_max in place of σ_max (and L² of L), "
+        f"{float(last['product']):.1f} to α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which is {100 * float(last.share_of_product):.0f} % of ρ_n, "
+        f"{float(last.rest):.1f} to the rest of the bound, and {float(last.simultaneity):.2f} to simultaneity in n, "
+        "the only one that is not loss",
+    )
+
+
+def on_reneging(truths: str, table: xarray.Dataset, scores: xarray.Dataset) -> list[Verdict]:
+    """Return whether chances of reneging were right, by predictor."""
+    verdicts = []
+    for name in table.predictor.values:
+        of, score = table.sel(predictor=name), scores.sel(predictor=name)
+        good = bool(of.p_value >= ERROR_RATE)
+        share = float(np.average(of.predicted, weights=of["count"]))
+        words = (
+            f"{name}, {truths}: said {100 * share:.1f} % leave at once, {100 * (share + float(of.bias)):.1f} % did "
+            f"(difference {100 * float(of.bias):+.1f} ± {100 * float(of.bias_se):.1f} points; all bins p = "
+            f"{float(of.p_value):.2g}): {'reliable' if good else 'not reliable'}; Brier score {float(score.brier):.4f}, "
+            f"log score {float(score['log']):.4f}"
+        )
+        # Only the posterior, over the truths it was made for, is meant to be right.
+        judged = good if name == "posterior" and "prior" in truths else None
+        verdicts.append(Verdict("reneging", judged, words))
+    return verdicts
+
+
+def on_models(comparison: xarray.Dataset) -> Verdict:
+    """Return whether another model predicts outcomes better than the one in use."""
+    name = comparison.attrs["reference"]
+    others = comparison.sel(model=[model for model in comparison.model.values if model != name])
+    best = others.isel(model=int(others.ahead.argmax()))
+    ahead, error = float(best.ahead), float(best.ahead_se)
+    if ahead > max(_AHEAD_ERRORS * error, _AHEAD):
+        words = f"{best.model.item()} outcomes predict new rounds better than {name} ones, by {ahead:.1f} ± {error:.1f}"
+        return Verdict("outcomes", False, f"{words} in log density: the model in use does not fit")
+    words = f"No model predicts new rounds better than {name} outcomes: {best.model.item()} is ahead by {ahead:.1f} ± {error:.1f}"
+    return Verdict("outcomes", True, f"{words} in log density, of {comparison.attrs['rounds']} rounds")
+
+
+def on_residuals(model: str, checks: xarray.Dataset, loo_p: float) -> list[Verdict]:
+    """Return whether outcomes look as the model says."""
+    p = np.minimum(checks.p_value, 1.0 - checks.p_value)
+    limit = ERROR_RATE / (2 * p.size)
+    strange = [str(name) for name in checks.statistic.values[p.values < limit]]
+    listed = ", ".join(
+        f"{name} p = {float(value):.3f}"
+        for name, value in zip(checks.statistic.values, checks.p_value, strict=True)
+    )
+    shape = f"Residuals under {model} outcomes: {listed}"
+    words = (
+        f"{shape}; as the model says"
+        if not strange
+        else f"{shape}; {', '.join(strange)} not as the model says"
+    )
+    uniform = loo_p >= ERROR_RATE
+    loo = f"Leave-one-out places of outcomes under {model}: {'uniform' if uniform else 'NOT uniform'} (p = {loo_p:.2g})"
+    return [Verdict("outcomes", uniform, loo), Verdict("outcomes", not strange, words)]
+
+
+def on_estimates(truths: str, table: xarray.Dataset) -> Verdict:
+    """Return which estimate is nearer the truth, and whose standard errors mean what they say."""
+    users = int(table.users[-1])
+    of = table.sel(users=users)
+    parts = []
+    for parameter, symbol in (("theta", "θ"), ("phi", "φ")):
+        one = of.sel(parameter=parameter)
+        errors = [f"{float(one.honesty.sel(estimator=name)):.2f}" for name in ("GLSE", "posterior")]
+        parts.append(
+            f"for {symbol} the GLSE has efficiency {float(one.efficiency):.2f} ± {float(one.efficiency_se):.2f}, and errors "
+            f"are {errors[0]} (GLSE) and {errors[1]} (posterior) of their standard errors"
+        )
+    return Verdict("estimates", None, f"After {users} users, {truths}: {'; '.join(parts)}")

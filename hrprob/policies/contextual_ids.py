@@ -1,0 +1,194 @@
+r"""Contextual information-directed sampling on the lifetime: hrprob's default policy.
+
+Information-directed sampling weighs the regret that an action is expected to cost against what its
+outcomes would tell. A ratio for each user alone [1]_, [2]_ is short-sighted where contexts vary: what is
+learned now serves users yet to come, and users yet to come will teach much of it for free. The
+ratio to make small is that of averages over contexts and levels [3]_,
+
+.. math:: \Psi(\pi) = \frac{(\mathbb{E}\,\Delta)^2}{\mathbb{E}\,I},
+
+Δ being the expected regret and I the information gained when a user is served by π. Where it is
+least, no action of any user can lower it: each user is served
+
+.. math:: \arg\max_a\; \hat v_a + \lambda I_a, \qquad \lambda = \frac{\mathbb{E}\,\Delta}{2\,\mathbb{E}\,I},
+
+v̂ being the estimated value, with h its plug-in. One number λ, the price of information, is all that ties users
+together, and it is measured: the averages run over the users served so far. Where
+contexts explore for free, I is large under greedy choices, λ stays small and nearly all
+choices are greedy; where greedy choices no longer teach what is left to learn, I falls, λ
+grows without limit, and exploration goes to users for whom it costs least.
+
+=========  ===========================================================================
+Δ          mean over posterior draws (θ, φ) of max_a v_a less the value of the action served
+I_a        ½ ln(1 + m s_u²/w) + ½ ln(1 + m s_w²/(2w²)): bits (over ln 2) that a stay of m rounds
+           tells of θ and φ, s_u and s_w being the deviations of u and w, m = expected rounds
+averages   weights (k/n)⁴: mostly over the last fifth of the users, since Δ and I fall as n grows
+=========  ===========================================================================
+
+The second term of I is what squared residuals of variance 2w² tell [2]_. The posterior is the
+normal belief of the weighted estimator; draws of w are log-normal around ŵ, so that no draw is
+negative. Draws are quasi-random, an additive recurrence that goes on from user to user: the policy is
+deterministic, and rare events are met as often as they should.
+
+No constant is tuned to a problem, and neither T nor σ_max is used.
+
+References
+----------
+.. [1] D. Russo, B. Van Roy, "Learning to optimize via information-directed sampling", Operations
+   Research 66(1), 2018.
+.. [2] J. Kirschner, A. Krause, "Information directed sampling and bandits with heteroscedastic
+   noise", COLT 2018.
+.. [3] B. Hao, T. Lattimore, C. Qin, "Contextual information-directed sampling", ICML 2022.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtri
+
+from hrprob.errors import check_count
+from hrprob.estimation.contraction import contract
+from hrprob.estimation.posterior.conjugate import cholesky
+from hrprob.estimation.weighted import Moments
+from hrprob.policies.base import Seen
+from hrprob.policies.learners import WeightedLearner, WeightedState
+from hrprob.policies.registry import register
+from hrprob.record import settle
+
+__all__ = ["LONGEST", "ContextualIDS", "information", "quasi_normal"]
+
+LONGEST = 1e6
+"""Values are held to this: h itself has no mean where the variance may be near 0."""
+
+# The average of n numbers has weights (k/n)^4.
+_RECENCY = 4.0
+
+
+class ContextualIDSState(NamedTuple):
+    """What was learned, and what learning costs."""
+
+    learned: WeightedState
+    stays: jax.Array  # () so far; rounds, for an eager policy
+    regret: jax.Array  # () average of Δ
+    gain: jax.Array  # () average of I
+
+    @property
+    def taken(self) -> jax.Array:
+        """|S|, the number of rounds in the sample set."""
+        return self.learned.taken
+
+
+def information(of: Moments, rounds: jax.Array) -> jax.Array:
+    """Return what a stay of some rounds tells of θ and φ, for each action, in nats.
+
+    Examples
+    --------
+    >>> one = jnp.ones(1)
+    >>> f"{information(Moments(one, one, one, 0 * one), one)[0]:.4f}"  # ln(2)/2
+    '0.3466'
+    """
+    of_mean = jnp.log1p(rounds * of.u_deviation**2 / of.w)
+    of_variance = jnp.log1p(rounds * of.w_deviation**2 / (2.0 * of.w**2))
+    return 0.5 * (of_mean + of_variance)
+
+
+def quasi_normal(first: Any, points: int, dimension: int) -> jax.Array:
+    """Return points (points, dimension) of an endless quasi-random normal sequence, from number ``first`` on.
+
+    The sequence is (½ + k·α) mod 1 with α the powers of 1/g, g the positive root of
+    g^(dimension + 1) = g + 1.
+    """
+    g = 2.0
+    for _ in range(64):
+        g = (1.0 + g) ** (1.0 / (dimension + 1.0))
+    steps = g ** -np.arange(1.0, dimension + 1.0)
+    number = first + jnp.arange(points)
+    return ndtri(jnp.clip(jnp.mod(0.5 + number[:, None] * steps, 1.0), 1e-12, 1.0 - 1e-12))
+
+
+@register("contextual-ids", static=("points",))
+class ContextualIDS(WeightedLearner):
+    """Serve the action of largest value plus the price of information times what it tells.
+
+    Parameters
+    ----------
+    points : int
+        Posterior draws a user, by which Δ is known.
+    variance_floor, growth, eager, warmup
+        As for every policy on the weighted estimator.
+
+    Examples
+    --------
+    >>> import hrprob
+    >>> fixed = hrprob.Problem(theta=[0.4, 0.5], phi=[0.0, 0.0], contexts=hrprob.Finite(0.9 * np.eye(2)[None]))
+    >>> run = hrprob.simulate(fixed, ContextualIDS(), users=300, trials=4)
+    >>> run.sizes["trial"]
+    4
+    """
+
+    points: Any = 8
+
+    def check(self) -> None:
+        """Check the number of draws."""
+        settle(self, points=check_count("points", self.points, remedy="the posterior is seen through them"))
+
+    def init(self) -> ContextualIDSState:
+        """Return the state before the first user: information has no price yet."""
+        nothing = jnp.zeros(())
+        return ContextualIDSState(super().init(), nothing, nothing, nothing)
+
+    def select(
+        self, state: ContextualIDSState, key: jax.Array, contexts: jax.Array, beta: jax.Array
+    ) -> jax.Array:
+        """Return argmax of value and priced information."""
+        of = self.moments(state.learned, contexts)
+        value = jnp.minimum(self.known.value(of.u, of.w, beta), LONGEST)
+        return jnp.argmax(value + price(state) * self._gain(of, beta))
+
+    def update(self, state: ContextualIDSState, seen: Seen) -> ContextualIDSState:
+        """Learn from what was seen, and note what it was expected to cost and to tell."""
+        of = self.moments(state.learned, seen.contexts)
+        stays = state.stays + 1.0
+        step = (1.0 + _RECENCY) / (stays + _RECENCY)
+        gain = self._gain(of, seen.beta)[seen.action]
+        regret = self._expected_regret(state, of, seen)
+        return ContextualIDSState(
+            super().update(state.learned, seen),
+            stays,
+            state.regret + step * (regret - state.regret),
+            state.gain + step * (gain - state.gain),
+        )
+
+    def _gain(self, of: Moments, beta: jax.Array) -> jax.Array:
+        known = self.known
+        rounds = known.satisfaction.rounds(of.u, of.w, beta, known.noise)
+        return information(of, jnp.minimum(rounds, LONGEST))
+
+    def _expected_regret(self, state: ContextualIDSState, of: Moments, seen: Seen) -> jax.Array:
+        theta, phi = state.learned.estimates
+        d, contexts = self.known.dimension, seen.contexts
+        normal = quasi_normal(state.stays * self.points, self.points, 2 * d)
+        by_theta, by_phi = (
+            contract(contexts, contract(cholesky(belief.covariance), part[:, None, :])[:, None, :])
+            for belief, part in ((theta, normal[:, :d]), (phi, normal[:, d:]))
+        )
+        u = of.u + by_theta
+        w = of.w * jnp.exp(self.known.link.slope * by_phi / of.w)
+        values = jnp.minimum(self._within_bounds(contexts, u, w, seen.beta), LONGEST)
+        return jnp.mean(jnp.max(values, axis=1) - values[:, seen.action])
+
+    def _within_bounds(self, contexts: jax.Array, u: jax.Array, w: jax.Array, beta: jax.Array) -> jax.Array:
+        known = self.known
+        length = jnp.sqrt(contract(contexts, contexts))
+        most_u, most_w = known.bounds.theta * length, known.link(known.bounds.phi * length)
+        least_w = jnp.maximum(known.link(-known.bounds.phi * length), self.variance_floor)
+        return known.value(jnp.clip(u, -most_u, most_u), jnp.clip(w, least_w, most_w), beta)
+
+
+def price(state: ContextualIDSState) -> jax.Array:
+    """Return λ, in units of value for each nat."""
+    return jnp.where(state.gain > 0, 0.5 * state.regret / jnp.where(state.gain > 0, state.gain, 1.0), 0.0)

@@ -1,0 +1,189 @@
+r"""Information-directed sampling on the lifetime, a ratio for each user [1]_.
+
+Over M draws (θ, φ) from the posterior, an action a is expected to cost
+Δ_a = mean of (max v − v_a), v being the values under a draw, and to tell I_a. A user is served the
+action, or a mixture of two, of least information ratio
+
+.. math:: \min_q \frac{(q\Delta_a + (1-q)\Delta_b)^2}{q I_a + (1-q) I_b},
+
+whose best q is :math:`\Delta_b/(\Delta_a - \Delta_b) - 2I_b/(I_a - I_b)`, held to [0, 1].
+A stay of m rounds, m being the expected lifetime, tells
+
+================  ==========================================================================
+``information``   I_a
+================  ==========================================================================
+optimal-action    m·V[E(u_a | A*)]/(2w_a) + m·V[E(w_a | A*)]/(4w_a²): of which action is best (A*);
+                  the variance-based form [1]_, each variance by the noise that hides it
+parameters        ½ ln(1 + m·V[u_a]/w_a) + ½ ln(1 + m·V[w_a]/(2w_a²)): of θ and φ; the
+                  heteroscedastic form [2]_, its second term for squared residuals
+================  ==========================================================================
+
+The draws are made when the posterior is fitted and serve until it is fitted anew.
+
+References
+----------
+.. [1] D. Russo, B. Van Roy, "Learning to optimize via information-directed sampling", Operations
+   Research 66(1), 2018.
+.. [2] J. Kirschner, A. Krause, "Information directed sampling and bandits with heteroscedastic
+   noise", COLT 2018.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import InvalidInput, check_choice, check_count
+from hrprob.estimation.contraction import contract
+from hrprob.estimation.posterior.rows import once
+from hrprob.policies.base import Seen
+from hrprob.policies.bayes import BayesLearner, BayesState
+from hrprob.policies.contextual_ids import LONGEST
+from hrprob.policies.registry import register
+from hrprob.record import settle
+
+__all__ = ["IDS", "best_mixture"]
+
+# Draws are made from this and the user's number.
+_SEED = 0x696473
+
+
+class IDSState(NamedTuple):
+    """What is believed, and draws of it."""
+
+    believed: BayesState
+    theta: jax.Array  # (draws, d)
+    phi: jax.Array  # (draws, d)
+
+
+class _Seen(NamedTuple):
+    """What the draws say of the actions."""
+
+    u: jax.Array  # (draws, actions)
+    w: jax.Array  # (draws, actions)
+    values: jax.Array  # (draws, actions)
+    rounds: jax.Array  # (actions,)
+
+
+def best_mixture(regret: jax.Array, gain: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return two actions and the chance of the first, such that the information ratio is least.
+
+    Examples
+    --------
+    >>> first, second, chance = best_mixture(jnp.asarray([1.0, 2.0, 9.0]), jnp.asarray([0.1, 1.0, 1.0]))
+    >>> int(first), int(second), round(float(chance), 3)
+    (0, 1, 0.222)
+    """
+    by_regret, by_gain = (values[:, None] - values[None, :] for values in (regret, gain))
+    flat = (by_regret == 0) | (by_gain == 0)
+    slopes = (jnp.where(flat, 1.0, difference) for difference in (by_regret, by_gain))
+    inside = regret[None, :] / next(slopes) - 2.0 * gain[None, :] / next(slopes)
+    # Where one of the two differences is 0 the ratio is monotone, and an end is best.
+    chance = jnp.clip(jnp.where(flat, 1.0, inside), 0.0, 1.0)
+    mixed = (regret[None, :] + chance * by_regret) ** 2 / (gain[None, :] + chance * by_gain)
+    place = jnp.argmin(mixed)
+    first, second = place // len(regret), place % len(regret)
+    return first, second, chance[first, second]
+
+
+@register("ids", static=("draws", "information", "mix"))
+class IDS(BayesLearner):
+    """Serve the actions of least information ratio under the posterior.
+
+    Parameters
+    ----------
+    draws : int
+        Draws from the posterior, by which regret and information are known.
+    information : {"optimal-action", "parameters"}
+        What outcomes are to tell of.
+    mix : bool
+        Whether a user may be served one of two actions at random.
+    engine, model, prior, refit, growth, warmup
+        As for every policy with a posterior; engines that fit within a run only.
+    """
+
+    draws: Any = 64
+    information: Any = "optimal-action"
+    mix: Any = True
+
+    def check(self) -> None:
+        """Check the parameters."""
+        settle(self, draws=check_count("draws", self.draws, low=2, remedy="a variance needs two"))
+        check_choice("information", self.information, ("optimal-action", "parameters"))
+        if not isinstance(self.mix, bool):
+            raise InvalidInput("mix", "must be true or false", self.mix, "true mixes two actions")
+        if not self.engine.streaming:
+            remedy = "draws are made within the run; take laplace or smc"
+            raise InvalidInput("engine", "must be one that fits within a run", self.engine.kind, remedy)
+
+    def init(self) -> Any:
+        """Return the prior, and draws of it."""
+        believed = super().init()
+        return IDSState(believed, *self._draw(believed, jnp.zeros((), jnp.int32)))
+
+    def _draw(self, believed: BayesState, user: jax.Array) -> tuple[jax.Array, jax.Array]:
+        # One key a user for all trials: their beliefs differ, and so do the draws.
+        key = jax.random.fold_in(jax.random.key(_SEED), user)
+        target = self.target
+
+        def one(key: jax.Array) -> Any:
+            return target.coefficients(self.engine.draw(target, believed.belief, key))
+
+        theta, phi = jax.vmap(one)(jax.random.split(key, self.draws))
+        return theta, phi
+
+    def update(self, state: Any, seen: Seen) -> Any:
+        """Write down what was seen."""
+        return state._replace(believed=super().update(state.believed, seen))
+
+    def depart(self, state: Any, user: jax.Array) -> Any:
+        """Fit anew where it is time, and draw."""
+        believed = super().depart(state.believed, user)
+        number = jnp.asarray(user, jnp.int32)
+        draws = once(
+            jnp.asarray(self.due)[number],
+            lambda draws: self._draw(believed, number),
+            (state.theta, state.phi),
+        )
+        return IDSState(believed, *draws)
+
+    def select(self, state: IDSState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return an action of least ratio."""
+        seen = self._look(state, contexts, beta)
+        regret = jnp.mean(jnp.max(seen.values, axis=1, keepdims=True) - seen.values, axis=0)
+        # With nothing left to learn, what costs least is best.
+        gain = jnp.maximum(self._gain(seen), 1e-12)
+        if not self.mix:
+            return jnp.argmin(regret**2 / gain)
+        first, second, chance = best_mixture(regret, gain)
+        return jnp.where(jax.random.uniform(key) < chance, first, second)
+
+    def _look(self, state: IDSState, contexts: jax.Array, beta: jax.Array) -> _Seen:
+        known, setting = self.known, self.target.setting
+        u = contract(contexts, state.theta[:, None, :])
+        w = setting.variance(contract(contexts, state.phi[:, None, :]))
+        values = jnp.minimum(known.value(u, w, beta), LONGEST)
+        rounds = known.satisfaction.rounds(jnp.mean(u, axis=0), jnp.mean(w, axis=0), beta, known.noise)
+        return _Seen(u, w, values, jnp.minimum(rounds, LONGEST))
+
+    def _gain(self, seen: _Seen) -> jax.Array:
+        w = jnp.mean(seen.w, axis=0)
+        if self.information == "parameters":
+            of_mean = jnp.log1p(seen.rounds * jnp.var(seen.u, axis=0) / w)
+            of_variance = jnp.log1p(seen.rounds * jnp.var(seen.w, axis=0) / (2.0 * w**2))
+            return 0.5 * (of_mean + of_variance)
+        best = jnp.argmax(seen.values, axis=1)
+        belongs = jnp.where(best[:, None] == jnp.arange(seen.values.shape[1]), 1.0, 0.0)  # (draws, A*)
+        return seen.rounds * (
+            _between(belongs, seen.u) / (2.0 * w) + _between(belongs, seen.w) / (4.0 * w**2)
+        )
+
+
+def _between(belongs: jax.Array, numbers: jax.Array) -> jax.Array:
+    """Return, for each action, the variance over A* of the mean of ``numbers`` given A*."""
+    share = jnp.mean(belongs, axis=0)
+    away = numbers - jnp.mean(numbers, axis=0)
+    sums = belongs.T @ away / numbers.shape[0]  # (A*, actions), share times mean
+    return jnp.sum(sums**2 / jnp.maximum(share, 1e-12)[:, None], axis=0)

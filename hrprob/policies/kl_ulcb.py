@@ -1,0 +1,139 @@
+r"""KL-ULCB, for bandits with abandonment and finitely many arms [1]_.
+
+An arm a is liked with chance μ_a. With n_a tries, a mean μ̂_a and k users so far, its bounds are
+
+.. math::
+    U_a = \max\{q : n_a\,\mathrm{kl}(\hat\mu_a, q) \le \ln k + 3 \ln\ln k\}, \qquad
+    L_a = \min\{q : \text{the same}\},
+
+kl being the divergence of two coins. A user who liked the last item is served the arm of largest U, one who
+did not the arm of largest L: optimism where a dislike is forgiven, caution where it
+is not.
+
+**The reduced setting.** The policy knows arms by their numbers and users by what they liked. That is
+this problem where all users have one action set and one level β: an arm is liked if
+its outcome is not below β. A dislike is never forgiven here, so a user who is still there has
+liked everything, and the cautious half is never called upon: what remains is KL-UCB, round by round.
+
+References
+----------
+.. [1] Z. Yang, X. Liu, L. Ying, "Exploration, exploitation, and engagement in multi-armed
+   bandits with abandonment", Journal of Machine Learning Research 25(9), 2024 (arXiv 2022).
+.. [2] A. Garivier, O. Cappé, "The KL-UCB algorithm for bounded stochastic bandits and beyond",
+   COLT 2011.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple, Self
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.errors import InvalidInput, check_number
+from hrprob.policies.base import Policy, Seen
+from hrprob.policies.registry import register
+from hrprob.problem import Fixed, Problem
+from hrprob.record import settle
+
+__all__ = ["KLULCB", "upper_bound"]
+
+_HALVINGS = 40
+
+
+class KLULCBState(NamedTuple):
+    """How often each arm was tried and liked, and the users so far."""
+
+    tries: jax.Array  # (actions,)
+    likes: jax.Array  # (actions,)
+    users: jax.Array  # () who have left
+
+
+def _divergence(p: jax.Array, q: jax.Array) -> jax.Array:
+    """Return kl(p, q) of two coins, for q in (0, 1)."""
+    heads = jnp.where(p > 0, p * jnp.log(jnp.maximum(p, 1e-300) / q), 0.0)
+    tails = jnp.where(p < 1, (1.0 - p) * jnp.log(jnp.maximum(1.0 - p, 1e-300) / (1.0 - q)), 0.0)
+    return heads + tails
+
+
+def upper_bound(mean: jax.Array, most: jax.Array) -> jax.Array:
+    """Return the largest q with kl(mean, q) at most ``most``, to 1e-12.
+
+    Examples
+    --------
+    >>> from hrprob.precision import double_precision
+    >>> with double_precision():
+    ...     q = upper_bound(jnp.asarray([0.0, 0.5]), jnp.log(2.0))
+    >>> [f"{entry:.6f}" for entry in q]  # 1 − ½, and (1 + √¾)/2
+    ['0.500000', '0.933013']
+    """
+
+    def halve(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        low, high = ends
+        middle = 0.5 * (low + high)
+        inside = _divergence(mean, middle) <= most
+        return jnp.where(inside, middle, low), jnp.where(inside, high, middle)
+
+    return jax.lax.fori_loop(0, _HALVINGS, halve, (mean, jnp.ones_like(mean)))[0]
+
+
+@register("kl-ulcb")
+class KLULCB(Policy):
+    """Serve the arm of largest upper bound on the chance that it is liked.
+
+    Parameters
+    ----------
+    constant : float
+        What ln ln k is multiplied by: 3 as analysed, 0 as often played.
+    eager : bool
+        Whether the arm may change within a stay, as published.
+    """
+
+    eager: Any = dataclasses.field(default=True, kw_only=True)
+    constant: Any = 3.0
+
+    def check(self) -> None:
+        """Check the constant."""
+        remedy = "3 is that of the analysis, 0 is often played"
+        settle(self, constant=check_number("constant", self.constant, low=0, remedy=remedy))
+
+    def bind(self, problem: Problem, users: int) -> Self:
+        """Return the policy for this problem, if it has one set of arms and one level."""
+        bound = super().bind(problem, users)
+        sets = bound.known.sets
+        if sets is None or len(sets) != 1:
+            remedy = "arms are known by their numbers alone; make one set of contexts"
+            got = "endlessly many" if sets is None else len(sets)
+            raise InvalidInput("contexts.sets", "must be a single set for kl-ulcb", got, remedy)
+        if not isinstance(problem.satisfaction, Fixed):
+            remedy = 'one level for all users: satisfaction = { kind = "fixed", level = ... }'
+            raise InvalidInput("satisfaction", "must be fixed for kl-ulcb", problem.satisfaction.kind, remedy)
+        return bound
+
+    def init(self) -> KLULCBState:
+        """Return the state before the first user."""
+        nothing = jnp.zeros(self.known.actions)
+        return KLULCBState(nothing, nothing, jnp.zeros(()))
+
+    def select(self, state: KLULCBState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return an arm never tried, or that of largest U."""
+        k = state.users + 1.0
+        # ln ln k is taken from k = 3 on, where it is positive.
+        budget = jnp.log(k) + self.constant * jnp.log(jnp.log(jnp.maximum(k, 3.0)))
+        mean = state.likes / jnp.maximum(state.tries, 1.0)
+        bound = upper_bound(mean, budget / jnp.maximum(state.tries, 1.0))
+        return jnp.argmax(jnp.where(state.tries > 0, bound, 2.0))
+
+    def update(self, state: KLULCBState, seen: Seen) -> KLULCBState:
+        """Count what was tried and liked: all rounds but the one that made the user leave."""
+        liked = seen.played - jnp.where(seen.left, 1.0, 0.0)
+        return KLULCBState(
+            state.tries.at[seen.action].add(seen.played),
+            state.likes.at[seen.action].add(liked),
+            state.users,
+        )
+
+    def depart(self, state: KLULCBState, user: jax.Array) -> KLULCBState:
+        """Count the user."""
+        return state._replace(users=state.users + 1.0)

@@ -1,0 +1,144 @@
+"""Every engine with every model and prior it can take, against weighted draws from the prior in NumPy."""
+
+import jax
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from hrprob.errors import InvalidInput
+from hrprob.estimation.posterior.base import draw_many, export, fit, has_density, sample
+from hrprob.estimation.posterior.engines import ENGINES, make_engine
+from hrprob.estimation.posterior.importance import reweight
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Setting, Stays, kinds, make_model, make_prior, rounds, stays
+from hrprob.problem import Affine, Bounds
+
+# Another link and other bounds than the paper's.
+SETTING = Setting(2, Affine(slope=0.5, offset=1.0), Bounds(theta=1.5, phi=1.9))
+# Standard deviations as shares of the bounds; θ's is below that of the uniform prior, φ's above.
+PRIORS = {"uniform": None, "gaussian": (0.3, 0.8)}
+# Each engine as it is, but for shorter chains.
+QUICK = {"nuts": {"warmup": 300, "draws": 500}, "svi": {"steps": 1500}}
+
+CASES = [("gaussian", prior, engine) for prior in PRIORS for engine in ENGINES]
+CASES += [(model, "uniform", e) for model in kinds() if model != "gaussian" for e in ENGINES if e != "smc"]
+FAST = [("gaussian", "uniform", "laplace")]
+
+
+def some_rounds():
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=(12, 2)), 2, axis=0)
+    x /= np.linalg.norm(x, axis=1, keepdims=True) * 1.1
+    return x, x @ [0.9, -0.4] + np.sqrt(0.5 * x @ [1.0, 1.0] + 1.0) * rng.normal(size=24)
+
+
+def standardised(model, e):
+    """The log density of the standardised noise, written out for the models' own defaults."""
+    if model == "gaussian":
+        return stats.norm.logpdf(e)
+    if model == "student-t":
+        return stats.t.logpdf(e, 5.0, scale=np.sqrt(3 / 5))
+    if model == "mixture":
+        p, gap = 0.3, 1.6
+        spread = np.sqrt(1 - p * (1 - p) * gap**2)
+        return np.log(
+            p * stats.norm.pdf(e, -(1 - p) * gap, spread) + (1 - p) * stats.norm.pdf(e, p * gap, spread)
+        )
+    assert model == "truncated-normal", "write its density out here"
+    raw = lambda v: np.exp(-0.5 * v * v - 0.5 * (np.maximum(np.abs(v) - 3.0, 0.0) / 0.05) ** 2)  # noqa: E731
+    grid = np.linspace(-4.0, 4.0, 80001)
+    mass = integrate.simpson(raw(grid), x=grid)
+    scale = np.sqrt(integrate.simpson(grid**2 * raw(grid), x=grid) / mass)
+    v = scale * e
+    return -0.5 * v * v - 0.5 * (np.maximum(np.abs(v) - 3.0, 0.0) / 0.05) ** 2 - np.log(mass / scale)
+
+
+def in_ball(rng, n, radius, share):
+    if share is None:
+        way = rng.normal(size=(n, 2))
+        return radius * way / np.linalg.norm(way, axis=1, keepdims=True) * np.sqrt(rng.uniform(size=(n, 1)))
+    free = share * radius * rng.normal(size=(3 * n, 2))
+    return free[np.linalg.norm(free, axis=1) <= radius][:n]
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Posterior mean, deviation and the error of the mean, from 400000 weighted draws of the prior."""
+    found = {}
+
+    def of(model, prior):
+        if (model, prior) not in found:
+            rng, n = np.random.default_rng(1), 400_000
+            shares = PRIORS[prior] or (None, None)
+            theta, phi = in_ball(rng, n, 1.5, shares[0]), in_ball(rng, n, 1.9, shares[1])
+            x, r = some_rounds()
+            value = np.zeros(n)
+            for context, outcome in zip(x, r, strict=True):
+                deviation = np.sqrt(0.5 * phi @ context + 1.0)
+                value += standardised(model, (outcome - theta @ context) / deviation) - np.log(deviation)
+            weight = np.exp(value - value.max())
+            weight /= weight.sum()
+            both = np.concatenate([theta, phi], axis=1)
+            mean = weight @ both
+            deviation = np.sqrt(weight @ (both - mean) ** 2)
+            found[model, prior] = mean, deviation, 1 / np.sum(weight**2)
+        return found[model, prior]
+
+    return of
+
+
+def case(model, prior, engine):
+    slow = (model, prior, engine) not in FAST
+    return pytest.param(model, prior, engine, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize(("model", "prior", "engine"), [case(*each) for each in CASES])
+def test_engines_keep_their_contract(model, prior, engine, plain):
+    shares = PRIORS[prior]
+    table = {"kind": prior} | (dict(zip(("theta_share", "phi_share"), shares, strict=True)) if shares else {})
+    target = Target(make_model(model), make_prior(table), SETTING)
+    x, r = some_rounds()
+    data = stays(x, r, np.repeat(np.arange(12), 2)) if target.model.data is Stays else rounds(x, r)
+    chosen = make_engine({"kind": engine} | QUICK.get(engine, {}))
+    key = jax.random.key(0)
+    draws = sample(chosen, target, data, key, 2000)
+
+    chains = 4 if engine in ("nuts", "smc") else 1
+    assert draws.theta.shape == draws.phi.shape == (chains, 2000 // chains, 2)
+    assert draws.z.shape == (chains, 2000 // chains, 4)
+    assert np.all(np.linalg.norm(draws.theta, axis=-1) <= 1.5 + 1e-9)
+    assert np.all(np.linalg.norm(draws.phi, axis=-1) <= 1.9 + 1e-9)
+    assert draws.sites == {}
+    assert np.all(np.isfinite(draws.statistics["lp"]))
+    assert (np.ptp(draws.log_ratio) > 0) == has_density(chosen)
+
+    again = sample(chosen, target, data, key, 2000)
+    np.testing.assert_array_equal(again.phi, draws.phi)
+    assert not np.array_equal(sample(chosen, target, data, jax.random.key(1), 2000).phi, draws.phi)
+
+    mean, deviation, effective = plain(model, prior)
+    assert effective > 2000
+    got = np.concatenate([draws.theta, draws.phi], axis=-1).reshape(-1, 4)
+    # Both means are known to 0.03 standard deviations: four of each, and what an engine may be off.
+    own = {"nuts": 0.0, "svi": 0.2, "laplace": 0.15, "smc": 0.1}[engine]
+    assert np.all(np.abs(got.mean(axis=0) - mean) < (own + 0.17) * deviation)
+    assert np.all(np.abs(got.std(axis=0) / deviation - 1) < {"nuts": 0.1}.get(engine, 0.2))
+
+    tree = export(draws)
+    assert tree["posterior"]["theta"].dims == ("chain", "draw", "feature")
+    assert {"lp", "log_ratio"} <= set(tree["sample_stats"].data_vars)
+    if has_density(chosen):
+        weighted = reweight(draws)
+        belief = fit(chosen, target, data, key)
+        one = draw_many(chosen, target, belief, data, key, 50)
+        assert one.theta.shape == (1, 50, 2)
+        if weighted.trusted:
+            right = np.concatenate(weighted.mean())
+            assert np.all(np.abs(right - mean) < 0.25 * deviation)
+
+
+@pytest.mark.parametrize("model", [kind for kind in kinds() if kind != "gaussian"])
+def test_smc_takes_normal_outcomes_only(model):
+    target = Target(make_model(model), make_prior("uniform"), SETTING)
+    with pytest.raises(InvalidInput, match="normal outcomes"):
+        sample(make_engine("smc"), target, rounds(*some_rounds()), jax.random.key(0), 100)

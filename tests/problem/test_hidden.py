@@ -1,0 +1,216 @@
+"""Levels that nobody sees: averages over them against brute force, and the cases without an average."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from scipy import integrate
+
+import hrprob
+from hrprob import lifetime
+from hrprob.errors import InvalidInput
+from hrprob.noise import NORMAL, FromDistribution, Noise
+from hrprob.precision import double_precision
+
+mpmath.mp.dps = 25
+NOISES = [
+    NORMAL,
+    hrprob.StudentT(df=4.0),
+    hrprob.Mixture(weight=0.2, gap=2.0, ratio=0.5),
+    hrprob.TruncatedNormal(width=6.0),
+]
+LEVELS = [0.3, -0.7, 0.3, 0.05]
+
+
+def h(noise: Noise, u: float, w: float, beta: np.ndarray) -> np.ndarray:
+    return np.asarray(lifetime.h(u, w, beta, noise))
+
+
+def panels(low: float, high: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre with 40 nodes on each of many panels: brute force."""
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    edges = np.linspace(low, high, count + 1)
+    middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+    return (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.kind)
+@pytest.mark.parametrize(("u", "w"), [(0.2, 2.0), (-0.9, 0.7), (0.9, 0.15)])
+def test_uniform_levels_against_brute_force(noise: Noise, u: float, w: float) -> None:
+    low, high = -1.0, 1.0
+    beta, weights = panels(low, high, 200)
+    hidden = hrprob.Hidden(hrprob.Uniform(low, high)).rounds(u, w, math.nan, noise)
+    assert float(hidden) == pytest.approx(np.sum(weights * h(noise, u, w, beta)) / 2, rel=1e-8)
+    chance = np.sum(weights * np.asarray(lifetime.reneging_chance(u, w, beta, noise))) / 2
+    redrawn = hrprob.Redrawn(hrprob.Uniform(low, high)).rounds(u, w, math.nan, noise)
+    assert float(redrawn) == pytest.approx(1 / chance, rel=1e-8)
+
+
+def test_uniform_levels_where_the_variance_is_at_its_floor() -> None:
+    """At w = 0.01 the longest stays, of 1e88 rounds, come from a thousandth of the levels."""
+    beta, weights = panels(-1.0, 1.0, 2000)
+    wanted = np.sum(weights * h(NORMAL, 1.0, 0.01, beta)) / 2
+    got = hrprob.Hidden(hrprob.Uniform(-1.0, 1.0)).rounds(1.0, 0.01, math.nan, NORMAL)
+    assert float(got) == pytest.approx(wanted, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation", "u", "w"),
+    [
+        (0.0, 0.5, 0.3, 2.0),
+        (-0.5, 0.7, 0.6, 0.7),
+        (0.0, 0.95, 0.5, 1.0),
+        (0.2, 0.98, 0.7, 1.0),
+        (-1.0, 0.1, 0.9, 0.1),
+    ],
+)
+def test_normal_levels_against_brute_force(mean: float, deviation: float, u: float, w: float) -> None:
+    """In 25 digits, over pieces that follow the two bumps: the levels' own, and that of long stays."""
+    m, s = (mpmath.mpf(mean) - u) / mpmath.sqrt(w), deviation / mpmath.sqrt(w)
+    bump, width = m * s / (1 - s * s), 1 / mpmath.sqrt(1 - s * s)
+    ends = sorted({min(bump, 0) + k * width for k in (-14, -9, -6, -4, -2, 0, 2)} | {-2, 0, 2, 5, 14})
+    wanted = mpmath.quad(lambda t: mpmath.npdf(t) / mpmath.ncdf(m + s * t), ends)
+    got = hrprob.Hidden(hrprob.NormalLevels(mean, deviation)).rounds(u, w, math.nan, NORMAL)
+    assert float(got) == pytest.approx(float(wanted), rel=1e-8)
+    # With a new level every round the chance of reneging is in closed form: β − r is normal.
+    redrawn = hrprob.Redrawn(hrprob.NormalLevels(mean, deviation)).rounds(u, w, math.nan, NORMAL)
+    closed = NORMAL.inverse_chance((mean - u) / math.sqrt(w + deviation**2))
+    assert float(redrawn) == pytest.approx(float(closed), rel=1e-8)
+
+
+def test_normal_levels_where_hardly_anybody_leaves() -> None:
+    redrawn = hrprob.Redrawn(hrprob.NormalLevels(-20.0, 1.0)).rounds(1.0, 0.5, math.nan, NORMAL)
+    closed = NORMAL.inverse_chance(-21.0 / math.sqrt(1.5))
+    assert float(redrawn) == pytest.approx(float(closed), rel=1e-8)
+
+
+@pytest.mark.parametrize("noise", NOISES[1:], ids=lambda noise: noise.kind)
+def test_normal_levels_under_other_noises(noise: Noise) -> None:
+    levels, u, w = hrprob.NormalLevels(0.1, 0.3), 0.4, 1.5
+    hidden = hrprob.Hidden(levels)
+    if noise.kind == "truncated-normal":
+        # A normal level can be below all outcomes: nobody can promise an average.
+        assert np.isinf(hidden.rounds(u, w, math.nan, noise))
+        return
+    t, weights = panels(-30.0, 9.0, 400)
+    density = np.exp(-0.5 * t * t) / math.sqrt(2 * math.pi)
+    wanted = np.sum(weights * density * h(noise, u, w, levels.mean + levels.deviation * t))
+    assert float(hidden.rounds(u, w, math.nan, noise)) == pytest.approx(wanted, rel=1e-8)
+
+
+def test_empirical_levels_are_averaged_as_they_are() -> None:
+    hidden = hrprob.Hidden(hrprob.EmpiricalLevels(LEVELS))
+    redrawn = hrprob.Redrawn(hrprob.EmpiricalLevels(LEVELS))
+    u, w = 0.2, 1.3
+    assert float(hidden.rounds(u, w, math.nan, NORMAL)) == pytest.approx(
+        h(NORMAL, u, w, np.array(LEVELS)).mean(), rel=1e-13
+    )
+    chances = np.asarray(lifetime.reneging_chance(u, w, np.array(LEVELS), NORMAL))
+    assert float(redrawn.rounds(u, w, math.nan, NORMAL)) == pytest.approx(1 / chances.mean(), rel=1e-13)
+
+
+def test_one_level_is_a_known_level() -> None:
+    for kind in (hrprob.Hidden, hrprob.Redrawn):
+        for of in (hrprob.Uniform(0.3, 0.3), hrprob.EmpiricalLevels([0.3])):
+            assert float(kind(of).rounds(0.5, 2.0, math.nan, NORMAL)) == pytest.approx(
+                float(lifetime.h(0.5, 2.0, 0.3)), rel=1e-12
+            )
+
+
+def test_a_kept_level_makes_longer_stays_than_a_new_one_every_round() -> None:
+    """E[1/p] ≥ 1/E[p]."""
+    rng = np.random.default_rng(0)
+    u, w = rng.normal(size=50), rng.uniform(0.5, 3.0, size=50)
+    kept, new = (
+        kind(hrprob.Uniform()).rounds(u, w, math.nan, NORMAL) for kind in (hrprob.Hidden, hrprob.Redrawn)
+    )
+    assert np.all(kept > new)
+
+
+def test_derivatives_pass_through_the_average() -> None:
+    nodes = hrprob.Uniform(-1.0, 1.0).nodes()
+    with double_precision():
+        slope = jax.grad(lambda u: lifetime.mean_h(u, jnp.asarray(2.0), nodes, NORMAL))(jnp.asarray(0.3))
+    wanted, _ = integrate.quad(lambda beta: lifetime.h_gradient(0.3, 2.0, beta).u / 2, -1, 1, epsabs=1e-12)
+    assert float(slope) == pytest.approx(wanted, rel=1e-9)
+
+
+def complaint(**changes: object) -> InvalidInput:
+    with pytest.raises(InvalidInput) as caught:
+        hrprob.Problem(**changes)  # type: ignore[arg-type]
+    return caught.value
+
+
+def test_normal_levels_too_wide_to_have_an_average_are_refused() -> None:
+    """The least variance of an outcome is f(−‖φ*‖) = 2 − √1.74 = 0.681, its root 0.825."""
+    hrprob.Problem(satisfaction=hrprob.Hidden(hrprob.NormalLevels(0.0, 0.82)))
+    error = complaint(satisfaction=hrprob.Hidden(hrprob.NormalLevels(0.0, 0.83)))
+    assert error.field == "satisfaction.of.deviation"
+    assert "infinite" in str(error)
+    assert "0.825" in str(error)
+    # What is drawn anew every round, or seen, always has one.
+    hrprob.Problem(satisfaction=hrprob.Redrawn(hrprob.NormalLevels(0.0, 3.0)))
+    hrprob.Problem(satisfaction=hrprob.NormalLevels(0.0, 3.0))
+    # So has a noise with a heavier tail than the levels'.
+    hrprob.Problem(noise=hrprob.StudentT(), satisfaction=hrprob.Hidden(hrprob.NormalLevels(0.0, 3.0)))
+
+
+def test_the_limit_is_where_the_average_becomes_infinite() -> None:
+    near, over = (
+        hrprob.Hidden(hrprob.NormalLevels(0.0, s)).rounds(0.1, 1.0, math.nan, NORMAL) for s in (0.99, 1.0)
+    )
+    assert np.isfinite(near)
+    assert np.isinf(over)
+    mixture = hrprob.Mixture(weight=0.5, gap=0.0, ratio=3.0)
+    tail = float(mixture.tail)
+    inside, outside = (
+        hrprob.Hidden(hrprob.NormalLevels(0.0, s * tail)).rounds(0.1, 1.0, math.nan, mixture)
+        for s in (0.99, 1.001)
+    )
+    assert np.isfinite(inside)
+    assert np.isinf(outside)
+
+
+def test_sets_of_contexts_decide_by_their_own_least_variance() -> None:
+    sets = [[[0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.0]]]
+    # f(φ*ᵀx) is 2.25 and 2.1 here.
+    wide = hrprob.Hidden(hrprob.NormalLevels(0.0, 1.4))
+    hrprob.Problem(contexts=hrprob.Finite(sets), satisfaction=wide)
+    assert "1.449" in str(
+        complaint(contexts=hrprob.Finite(sets), satisfaction=hrprob.Hidden(hrprob.NormalLevels(0.0, 1.45)))
+    )
+
+
+def test_levels_below_all_outcomes_are_refused() -> None:
+    narrow = hrprob.TruncatedNormal(width=1.0)
+    hrprob.Problem(noise=narrow, satisfaction=hrprob.Hidden(hrprob.Uniform(-1.0, 1.0)))
+    error = complaint(noise=narrow, satisfaction=hrprob.Hidden(hrprob.Uniform(-3.0, 1.0)))
+    assert error.field == "satisfaction.of"
+    assert "never leave" in str(error)
+    assert "infinite" in str(error)
+    hrprob.Problem(noise=narrow, satisfaction=hrprob.Redrawn(hrprob.Uniform(-3.0, 1.0)))
+    error = complaint(noise=narrow, satisfaction=hrprob.Redrawn(hrprob.Uniform(-9.0, -8.0)))
+    assert error.field == "satisfaction.of"
+    assert "nobody would ever leave" in str(error)
+
+
+def test_a_noise_of_unknown_tail_cannot_promise_an_average() -> None:
+    import numpyro.distributions as dist
+
+    with double_precision():
+        noise = FromDistribution(dist.Laplace(0.0, 0.5**0.5))
+    hrprob.Problem(noise=noise, satisfaction=hrprob.Hidden(hrprob.Uniform()))
+    assert "tail" in str(complaint(noise=noise, satisfaction=hrprob.Hidden(hrprob.NormalLevels())))
+
+
+@pytest.mark.parametrize("kind", [hrprob.Hidden, hrprob.Redrawn])
+@pytest.mark.parametrize(
+    "of", [hrprob.Fixed(0.3), hrprob.Infinite(), hrprob.Uniform, 3, hrprob.EmpiricalLevels(np.arange(1001.0))]
+)
+def test_only_distributions_can_be_hidden(kind: type, of: object) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        kind(of)
+    assert caught.value.field == "of"

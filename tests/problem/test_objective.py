@@ -1,0 +1,83 @@
+"""Objectives: what a round earns, what a stay is worth, and what a round costs."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import hrprob
+from hrprob.errors import InvalidInput
+from hrprob.noise import NORMAL
+from hrprob.problem.objective import total
+
+U, W = np.array([0.4, -0.3, 0.8]), np.array([2.0, 0.7, 1.1])
+
+
+def value(objective, beta, **parts):
+    return hrprob.Problem(objective=objective, **parts).value(U, W, beta)
+
+
+def h(beta):
+    return 1 / stats.norm.cdf((beta - U) / np.sqrt(W))
+
+
+def test_values():
+    for beta in (-0.5, 0.7):
+        np.testing.assert_allclose(value(hrprob.Lifetime(), beta), h(beta), rtol=1e-13)
+        np.testing.assert_allclose(value(hrprob.Reward(), beta), U * h(beta), rtol=1e-13)
+        np.testing.assert_allclose(value(hrprob.MeanVariance(0.3), beta), (U - 0.3 * W) * h(beta), rtol=1e-12)
+        exceeding = stats.norm.sf((1.2 - U) / np.sqrt(W))
+        np.testing.assert_allclose(value(hrprob.Threshold(1.2), beta), exceeding * h(beta), rtol=1e-12)
+
+
+def test_with_an_infinite_level_a_stay_is_a_round():
+    np.testing.assert_allclose(value(hrprob.Reward(), math.inf), U)
+    np.testing.assert_allclose(value(hrprob.MeanVariance(0.3), math.inf), U - 0.3 * W)
+    assert np.all(value(hrprob.Lifetime(), math.inf) == 1)
+
+
+def test_limits_of_one_another():
+    np.testing.assert_array_equal(value(hrprob.MeanVariance(0.0), 0.1), value(hrprob.Reward(), 0.1))
+    np.testing.assert_allclose(value(hrprob.Threshold(-50.0), 0.1), value(hrprob.Lifetime(), 0.1), rtol=1e-12)
+
+
+def test_what_earns_nothing_is_worth_nothing_for_ever():
+    assert total(np.array([0.0, -1.0, 1.0]), np.full(3, np.inf)).tolist() == [0.0, -np.inf, np.inf]
+    assert total(1.0, np.array([2.0])).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("objective", [hrprob.Lifetime(), hrprob.Reward(), hrprob.MeanVariance(0.4)])
+@pytest.mark.parametrize("satisfaction", [hrprob.Uniform(), hrprob.Redrawn(), hrprob.Hidden()])
+def test_costs_of_rounds_add_up_to_what_a_stay_loses(objective, satisfaction):
+    """With one action throughout, the rounds of a stay cost v* − v in expectation, over levels if hidden."""
+    problem = hrprob.Problem(objective=objective, satisfaction=satisfaction)
+    beta = np.linspace(-1.0, 1.0, 20001) if isinstance(satisfaction, hrprob.Hidden) else np.array(-0.4)
+    values = np.asarray(problem.value(U, W, -0.4))
+    best = values.max()
+    for u, w, v in zip(U, W, values, strict=True):
+        cost = np.asarray(problem.round_cost(best, v, u, w, beta))
+        expected_rounds = 1 / np.asarray(satisfaction.leaving_chance(u, w, beta, NORMAL))
+        # Over a grid of 20001 levels, the trapezoidal rule is right to 1e-8.
+        whole = cost * expected_rounds
+        mean = np.trapezoid(whole, beta) / 2 if beta.ndim else float(whole)
+        assert mean == pytest.approx(best - v, abs=1e-6)
+        rest = np.asarray(problem.rest_cost(best, v, u, w, beta))
+        np.testing.assert_allclose(rest, whole, atol=1e-9)
+        if not isinstance(satisfaction, hrprob.Hidden):
+            assert cost >= 0
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: hrprob.MeanVariance(-0.1), "aversion"),
+        (lambda: hrprob.Threshold(math.inf), "level"),
+        (lambda: hrprob.Problem(objective=hrprob.Reward), "objective"),
+        (lambda: hrprob.Problem(objective="reward"), "objective"),
+    ],
+)
+def test_bad_objectives_are_named(make, field):
+    with pytest.raises(InvalidInput) as caught:
+        make()
+    assert caught.value.field == field

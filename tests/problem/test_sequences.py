@@ -1,0 +1,240 @@
+"""Arrivals that are not i.i.d.: what they are, where they come from, and what is said of bad ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hrprob
+from hrprob import config
+from hrprob.errors import InvalidInput
+from hrprob.precision import double_precision
+from hrprob.problem.arrivals import Arrivals, arrivals
+from hrprob.record import describe
+from hrprob.source import WARMUP_USERS, trial_keys
+
+THETA, PHI = [0.6, 0.5, 0.5, 0.3], [0.5, 0.2, 0.8, 0.9]
+SETS = np.random.default_rng(0).uniform(-0.4, 0.4, size=(3, 2, 4))
+
+
+def arrive(users: Any, trials: int = 3, **parts: Any) -> Arrivals:
+    problem = hrprob.Problem(theta=THETA, phi=PHI, **parts)
+    with double_precision():
+        made = arrivals(problem, trial_keys(1, np.arange(trials)), np.asarray(users, dtype=np.uint32))
+        return jax.tree.map(np.asarray, made)
+
+
+def complaint(make: Any) -> InvalidInput:
+    with pytest.raises(InvalidInput) as caught:
+        make()
+    return caught.value
+
+
+def write_contexts(path: Path, contexts: np.ndarray) -> Path:
+    rows = ["user,action," + ",".join(f"x{j + 1}" for j in range(contexts.shape[2]))]
+    for user, actions in enumerate(contexts, start=1):
+        rows += [f"{user},{a}," + ",".join(map(repr, x.tolist())) for a, x in enumerate(actions, start=1)]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_a_sequence_is_met_in_its_order_and_begins_again() -> None:
+    levels = [0.5, -1.0, 0.25, 0.1]
+    arrived = arrive(
+        range(1, 8), contexts=hrprob.ContextSequence(SETS), satisfaction=hrprob.LevelSequence(levels)
+    )
+    for trial in range(3):
+        np.testing.assert_array_equal(arrived.contexts[..., trial], SETS[[0, 1, 2, 0, 1, 2, 0]])
+        np.testing.assert_array_equal(arrived.beta[:, trial], np.array(levels)[[0, 1, 2, 3, 0, 1, 2]])
+    # The noise is each trial's own.
+    assert not np.any(arrived.noise[..., 0] == arrived.noise[..., 1])
+
+
+def test_warm_up_users_stand_in_a_sequence_from_its_beginning() -> None:
+    users = [WARMUP_USERS, WARMUP_USERS + 1]
+    arrived = arrive(users, contexts=hrprob.ContextSequence(SETS))
+    np.testing.assert_array_equal(arrived.contexts[..., 0], SETS[:2])
+
+
+def test_files_say_what_arrays_say(tmp_path: Path) -> None:
+    path = write_contexts(tmp_path / "contexts.csv", SETS)
+    np.testing.assert_array_equal(hrprob.ContextSequence(path).users, SETS)
+    (tmp_path / "levels.csv").write_text("beta\n0.5\n-1\n")
+    for kind in (hrprob.LevelSequence, hrprob.EmpiricalLevels):
+        np.testing.assert_array_equal(kind(tmp_path / "levels.csv").levels, [0.5, -1.0])
+
+
+def test_a_run_from_files_can_be_told_and_repeated(tmp_path: Path) -> None:
+    path = write_contexts(tmp_path / "contexts.csv", SETS)
+    (tmp_path / "levels.csv").write_text("beta\n0.5\n-1\n")
+    data = {
+        "problem": {
+            "theta": THETA,
+            "phi": PHI,
+            "contexts": {"kind": "sequence", "users": "contexts.csv"},
+            "satisfaction": {"kind": "sequence", "levels": "levels.csv"},
+        },
+        "policy": [{"kind": "oracle"}],
+    }
+    experiment = config.from_data(data, tmp_path)
+    told = json.loads(json.dumps(config.resolved(experiment)))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert told["problem"]["contexts"] == {"kind": "sequence", "users": str(path), "sha256": digest}
+    assert config.resolved(config.from_data(told)) == told
+    # Another file in its place is noticed.
+    write_contexts(path, 0.5 * SETS)
+    error = complaint(lambda: config.from_data(told))
+    assert error.field == "problem.contexts.sha256"
+    assert "not the file that was meant" in str(error)
+
+
+def test_a_long_sequence_is_described_by_its_shape() -> None:
+    contexts = np.zeros((500, 2, 4))
+    assert describe(hrprob.ContextSequence(contexts)) == {"kind": "sequence", "users": "500 x 2 x 4 numbers"}
+    assert describe(hrprob.ContextSequence(SETS))["users"] == SETS.tolist()
+
+
+def test_a_function_gives_each_user_and_trial_their_own() -> None:
+    def contexts(key: Any, user: Any) -> Any:
+        return 0.3 * jnp.cos(user + jax.random.uniform(key, (2, 4)))
+
+    def level(key: Any, user: Any) -> Any:
+        return -1.0 / user
+
+    arrived = arrive(
+        [1, 2, WARMUP_USERS],
+        contexts=hrprob.ContextFunction(contexts, actions=2),
+        satisfaction=hrprob.LevelFunction(level, low=-1.0, high=0.0),
+    )
+    assert arrived.contexts.shape == (3, 2, 4, 3)
+    assert len(np.unique(arrived.contexts)) == 3 * 2 * 4 * 3
+    assert np.all(np.abs(arrived.contexts[0] - 0.3 * np.cos(1.5)) < 0.3)
+    np.testing.assert_allclose(arrived.beta[:2, 0], [-1.0, -0.5])
+    assert hrprob.LevelFunction(level, low=-1.0, high=0.0).support == (-1.0, 0.0)
+    assert hrprob.LevelFunction(level).support == (-np.inf, np.inf)
+
+
+def test_drifting_contexts_follow_their_direction() -> None:
+    period, pull = 40.0, 30.0
+    arrived = arrive([1, 11, 21, 31, 41], contexts=hrprob.Drifting(50, pull, period))
+    np.testing.assert_allclose(np.linalg.norm(arrived.contexts, axis=2), 1.0, rtol=1e-12)
+    # With so strong a pull all contexts are within 0.2 of (cos, sin) at a quarter of a turn each.
+    centre = arrived.contexts.mean(axis=(1, 3))
+    wanted = np.array([[1, 0], [0, 1], [-1, 0], [0, -1], [1, 0]])
+    assert np.abs(centre[:, :2] - wanted).max() < 0.2
+    assert np.abs(centre[:, 2:]).max() < 0.05
+
+
+def test_without_a_pull_nothing_drifts() -> None:
+    users = range(1, 6)
+    drifting = arrive(users, contexts=hrprob.Drifting(7, 0.0, 3.0))
+    sphere = arrive(users, contexts=hrprob.Sphere(7))
+    np.testing.assert_array_equal(drifting.contexts, sphere.contexts)
+
+
+def test_withheld_coordinates_are_zero_for_a_while() -> None:
+    arrived = arrive([1, 2, 3, 4, WARMUP_USERS], contexts=hrprob.Withholding(6, users=3, coordinates=2))
+    np.testing.assert_allclose(np.linalg.norm(arrived.contexts, axis=2), 1.0, rtol=1e-12)
+    early = [0, 1, 2, 4]
+    assert np.all(arrived.contexts[early][:, :, 2:] == 0)
+    assert np.all(arrived.contexts[early][:, :, :2] != 0)
+    assert np.all(arrived.contexts[3] != 0)
+
+
+def test_nothing_is_learned_of_what_is_withheld() -> None:
+    problem = hrprob.Problem(contexts=hrprob.Withholding(5, users=30, coordinates=2))
+    from hrprob.simulation.engine import advance, begin
+
+    with double_precision():
+        policy = hrprob.Greedy().bind(problem, 30)
+        keys = trial_keys(0, np.arange(2))
+        carry = begin(policy, keys)
+        carry, _ = advance(problem, policy, keys, carry, arrivals(problem, keys, np.arange(1, 31)))
+    theta = np.asarray(carry.learning.state.estimates.theta)
+    assert np.all(theta[2:] == 0)
+    assert np.all(theta[:2] != 0)
+
+
+# What was made, then the field and the words that the message must have.
+BAD = [
+    (lambda: hrprob.ContextSequence("no_such.csv"), "users", "No such file"),
+    (lambda: hrprob.ContextSequence([[1.0]]), "users", "(users, actions, d)"),
+    (lambda: hrprob.ContextSequence(4 * SETS), "users", "norm at most 1"),
+    (lambda: hrprob.ContextSequence(SETS, sha256="ab"), "sha256", "numbers have no digest"),
+    (lambda: hrprob.LevelSequence([]), "levels", "at least one"),
+    (lambda: hrprob.LevelSequence(["a"]), "levels", "numbers"),
+    (lambda: hrprob.EmpiricalLevels([np.nan]), "levels", "finite"),
+    (lambda: hrprob.NormalLevels(0.0, 0.0), "deviation", "fixed"),
+    (lambda: hrprob.NormalLevels(np.inf, 1.0), "mean", "finite"),
+    (lambda: hrprob.ContextFunction("here", 2), "function", "module:name"),
+    (lambda: hrprob.ContextFunction("no_such_module:f", 2), "function", "no_such_module"),
+    (lambda: hrprob.ContextFunction("math:pi", 2), "function", "must be a function"),
+    (lambda: hrprob.ContextFunction(len, 0), "actions", "at least one action"),
+    (lambda: hrprob.LevelFunction(lambda key, user: jnp.zeros(2)), "function", "one level"),
+    (lambda: hrprob.LevelFunction(lambda key: 1.0), "function", "TypeError"),
+    (lambda: hrprob.Drifting(pull=-1.0), "pull", "no pull"),
+    (lambda: hrprob.Drifting(period=0.0), "period", "one turn"),
+    (lambda: hrprob.Withholding(users=-1), "users", "counts users"),
+    (lambda: hrprob.Withholding(users=2.5), "users", "whole number"),
+    (lambda: hrprob.Withholding(coordinates=0), "coordinates", "withheld"),
+    (lambda: arrive([1], contexts=hrprob.Withholding(coordinates=4)), "contexts.coordinates", "below 4"),
+    (lambda: arrive([1], contexts=hrprob.ContextSequence(SETS[:, :, :3])), "contexts.users", "4 entries"),
+    (
+        lambda: arrive([1], contexts=hrprob.ContextFunction(lambda key, user: jnp.ones((2, 3)), 2)),
+        "contexts.function",
+        "(2, 4)",
+    ),
+    (
+        lambda: arrive([1], contexts=hrprob.ContextFunction(lambda key, user: jnp.ones((2, 4)), 2)),
+        "contexts.function",
+        "norm at most 1",
+    ),
+    (
+        lambda: hrprob.Problem(theta=[0.5], phi=[0.5], contexts=hrprob.Drifting()),
+        "contexts.kind",
+        "one dimension",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "field", "words"), BAD)
+def test_bad_arrivals_are_named(make: Any, field: str, words: str) -> None:
+    error = complaint(make)
+    assert error.field == field
+    assert words in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("level\n1\n", "beta"), ("beta\nx\n", "numbers only"), ("beta\n1,2\n", "numbers only"), ("", "beta")],
+)
+def test_bad_files_of_levels_are_named(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "levels.csv"
+    path.write_text(text)
+    for kind in (hrprob.LevelSequence, hrprob.EmpiricalLevels):
+        error = complaint(lambda kind=kind: kind(path))
+        assert error.field == "levels"
+        assert words in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("context,action,x1\n1,1,0.5\n", "user, action"),
+        ("user,action,x1\n1,1,0.5\n3,1,0.5\n", "every user and action"),
+        ("user,action,x1\n1,1,a\n", "line 2"),
+    ],
+)
+def test_bad_files_of_contexts_are_named(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "contexts.csv"
+    path.write_text(text)
+    error = complaint(lambda: hrprob.ContextSequence(path))
+    assert error.field == "users"
+    assert words in str(error)

@@ -1,0 +1,360 @@
+"""The extensions in the engine: values against realised stays, accounting, what policies see and take."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import hrprob
+from hrprob.precision import double_precision
+from hrprob.problem.arrivals import arrivals
+from hrprob.record import with_fields
+from hrprob.simulation.engine import advance, begin, warm_up
+from hrprob.source import trial_keys
+
+# A statistic further from its mean than this has a chance of 6e-5, and the seeds are fixed.
+ERRORS = 4.0
+NOISES = {
+    "normal": (hrprob.Normal(), lambda rng, n: rng.normal(size=n)),
+    "student-t": (hrprob.StudentT(4.0), lambda rng, n: rng.standard_t(4.0, size=n) * math.sqrt(0.5)),
+    "truncated": (
+        hrprob.TruncatedNormal(2.5),
+        lambda rng, n: (
+            stats.truncnorm.rvs(-2.5, 2.5, size=n, random_state=rng) / stats.truncnorm.std(-2.5, 2.5)
+        ),
+    ),
+    "mixture": (hrprob.Mixture(0.2, 2.0, 0.5), lambda rng, n: _mixture(rng, n, 0.2, 2.0, 0.5)),
+}
+LEVELS = {
+    "seen": (None, lambda rng, n: np.full(n, -0.6)),
+    "hidden": (hrprob.Hidden(hrprob.Uniform(-0.8, 1.0)), lambda rng, n: rng.uniform(-0.8, 1.0, size=n)),
+    "hidden normal": (
+        hrprob.Hidden(hrprob.NormalLevels(0.0, 0.3)),
+        lambda rng, n: rng.normal(0.0, 0.3, size=n),
+    ),
+    "hidden empirical": (
+        hrprob.Hidden(hrprob.EmpiricalLevels([-0.7, 0.1, 0.1])),
+        lambda rng, n: rng.choice([-0.7, 0.1, 0.1], size=n),
+    ),
+}
+OBJECTIVES = {
+    "lifetime": (hrprob.Lifetime(), lambda r, u: np.ones_like(r)),
+    "reward": (hrprob.Reward(), lambda r, u: r),
+    # A round's risk is seen in its squared deviation.
+    "mean-variance": (hrprob.MeanVariance(0.2), lambda r, u: r - 0.2 * (r - u) ** 2),
+    "threshold": (hrprob.Threshold(0.9), lambda r, u: 1.0 * (r > 0.9)),
+}
+
+
+def _mixture(rng: Any, n: int, p: float, gap: float, ratio: float) -> np.ndarray:
+    upper = math.sqrt((1 - p * (1 - p) * gap**2) / (p * ratio**2 + 1 - p))
+    first = rng.uniform(size=n) < p
+    mean, deviation = np.where(first, -(1 - p) * gap, p * gap), np.where(first, ratio * upper, upper)
+    return mean + deviation * rng.normal(size=n)
+
+
+def realised(rng: Any, u: float, w: float, noise: Any, level: Any, earned: Any, redrawn: bool) -> np.ndarray:
+    """What 20000 users brought until they left, each served one action throughout; plain NumPy."""
+    n = 20_000
+    total, there, beta = np.zeros(n), np.arange(n), level(rng, n)
+    while there.size:
+        r = u + math.sqrt(w) * noise(rng, there.size)
+        total[there] += earned(r, u)
+        limit = level(rng, there.size) if redrawn else beta[there]
+        there = there[r >= limit]
+    return total
+
+
+def cases() -> list[tuple[str, str, str, bool]]:
+    """Every noise, every kind of level and every objective, in turn with one another."""
+    rows = [(noise, "seen", "lifetime", False) for noise in NOISES]
+    rows += [("normal", "seen", objective, False) for objective in OBJECTIVES]
+    rows += [
+        ("normal", level, "lifetime", redrawn) for level in list(LEVELS)[1:] for redrawn in (False, True)
+    ]
+    rows += [("mixture", "hidden", "reward", False), ("student-t", "hidden normal", "threshold", True)]
+    return sorted(set(rows))
+
+
+@pytest.mark.parametrize(("noise", "level", "objective", "redrawn"), cases())
+def test_values_are_means_of_what_users_bring(noise: str, level: str, objective: str, redrawn: bool) -> None:
+    rng = np.random.default_rng(11)
+    satisfaction, draw_level = LEVELS[level]
+    if redrawn:
+        satisfaction = hrprob.Redrawn(satisfaction.of)
+    problem = hrprob.Problem(
+        noise=NOISES[noise][0],
+        objective=OBJECTIVES[objective][0],
+        satisfaction=satisfaction or hrprob.Fixed(-0.6),
+    )
+    for _ in range(3):
+        u, w = rng.uniform(-0.5, 0.6), rng.uniform(0.7, 2.5)
+        earned = realised(rng, u, w, NOISES[noise][1], draw_level, OBJECTIVES[objective][1], redrawn)
+        error = earned.std() / math.sqrt(earned.size)
+        assert abs(earned.mean() - float(problem.value(u, w, -0.6))) < ERRORS * error
+
+
+def worlds() -> dict[str, hrprob.Problem]:
+    rng = np.random.default_rng(5)
+    theta, phi = rng.normal(size=(2, 3))
+    common = {
+        "theta": 0.8 * theta / np.linalg.norm(theta),
+        "phi": 1.1 * phi / np.linalg.norm(phi),
+        "contexts": hrprob.Ball(5),
+        "satisfaction": hrprob.Uniform(-0.8, 1.0),
+    }
+    changes: dict[str, dict[str, Any]] = {
+        "hidden": {"satisfaction": hrprob.Hidden(hrprob.Uniform(-0.8, 1.0))},
+        "redrawn": {"satisfaction": hrprob.Redrawn(hrprob.NormalLevels(0.0, 0.5))},
+        "mixture": {"noise": hrprob.Mixture(0.2, 2.0, 0.5)},
+        "student-t": {"noise": hrprob.StudentT(4.0)},
+        "truncated": {"noise": hrprob.TruncatedNormal(4.0)},
+        "drifting": {"contexts": hrprob.Drifting(5, 2.0, 300.0)},
+        "withholding": {"contexts": hrprob.Withholding(5, users=300, coordinates=1)},
+    }
+    return {name: hrprob.Problem(**common | change) for name, change in changes.items()}
+
+
+WORLDS = worlds()
+
+
+def lost(problem: hrprob.Problem, policy: hrprob.Policy, users: int = 1000, trials: int = 20) -> np.ndarray:
+    """Each user's regret less what was lost: the oracle's value less the lifetime, (trials, users)."""
+    result = hrprob.simulate(problem, {"it": policy}, users=users, trials=trials, seed=9, keep="all")
+    with double_precision():
+        keys = trial_keys(9, np.arange(trials))
+        best = np.asarray(arrivals(problem, keys, np.arange(1, users + 1)).best).T
+    cost = np.diff(result.regret.values[0], axis=1, prepend=0.0)
+    return cost - (best - result.lifetime.values[0])
+
+
+def assert_mean_zero(surplus: np.ndarray) -> None:
+    # Differences of a martingale are uncorrelated, so their mean has error sd/√n.
+    assert abs(surplus.mean()) < ERRORS * surplus.std() / math.sqrt(surplus.size)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hidden", "redrawn", *(pytest.param(name, marks=pytest.mark.slow) for name in list(WORLDS)[2:])],
+)
+def test_the_oracles_value_is_the_mean_of_its_lifetimes(name: str) -> None:
+    assert_mean_zero(lost(WORLDS[name], hrprob.Oracle()))
+
+
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [
+        ("hidden", hrprob.Random(eager=True)),
+        ("redrawn", hrprob.HRUCB(radius="constant", xi=5.0, eager=True)),
+        pytest.param("hidden", hrprob.HRUCB(radius="constant", xi=5.0, eager=True), marks=pytest.mark.slow),
+        pytest.param("mixture", hrprob.Thompson(eager=True), marks=pytest.mark.slow),
+        pytest.param("redrawn", hrprob.Thompson(eager=True), marks=pytest.mark.slow),
+        pytest.param("hidden", hrprob.Thompson(eager=True), marks=pytest.mark.slow),
+        pytest.param("student-t", hrprob.Greedy(eager=True, noise="normal"), marks=pytest.mark.slow),
+    ],
+    ids=lambda part: part if isinstance(part, str) else part.kind,
+)
+def test_costs_of_rounds_are_what_was_lost(name: str, policy: hrprob.Policy) -> None:
+    """Where actions change within a stay, costs add up to the oracle's value less the lifetime."""
+    assert_mean_zero(lost(WORLDS[name], policy))
+
+
+@pytest.mark.slow
+def test_costs_of_rounds_under_another_objective(plain: Any) -> None:
+    """Total reward, a new action every round: costs against v* less the outcomes, which the plain loop has."""
+    problem = WORLDS["mixture"].replace(objective=hrprob.Reward())
+    policy, users, trials = hrprob.Random(eager=True), 200, 4
+    result = hrprob.simulate(problem, {"it": policy}, users=users, trials=trials, seed=3, keep="all")
+    played = plain.play(policy, problem, users=users, trials=trials, seed=3, engine=result.action.values[0])
+    np.testing.assert_allclose(result.regret.values[0], played.regret, rtol=1e-8, atol=1e-8)
+    cost = np.diff(played.regret, axis=1, prepend=0.0)
+    assert cost.min() >= -1e-12
+    earned = np.zeros((trials, users))
+    for trial, past in enumerate(played.past):
+        for one in past.rounds:
+            earned[trial, one.user.place] += one.outcome
+    assert_mean_zero(cost - (result.best.values - earned))
+
+
+class Log(NamedTuple):
+    selected: jax.Array
+    seen: jax.Array
+
+
+@hrprob.register("extension-probe")
+class Probe(hrprob.Policy):
+    """Notes whether it ever saw a level."""
+
+    def init(self) -> Log:
+        return Log(jnp.zeros(()), jnp.zeros(()))
+
+    def select(self, state: Log, key: Any, contexts: Any, beta: Any) -> Any:
+        return jnp.where(jnp.isnan(beta), 0, 1)
+
+    def update(self, state: Log, seen: Any) -> Log:
+        return Log(state.selected, state.seen + jnp.where(jnp.isnan(seen.beta), 0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "eager"),
+    [
+        ("hidden", False),
+        pytest.param("hidden", True, marks=pytest.mark.slow),
+        pytest.param("redrawn", False, marks=pytest.mark.slow),
+        pytest.param("redrawn", True, marks=pytest.mark.slow),
+        pytest.param("mixture", False, marks=pytest.mark.slow),
+    ],
+)
+def test_a_hidden_level_is_seen_by_nobody(name: str, eager: bool) -> None:
+    problem, policy = WORLDS[name], Probe(eager=eager, warmup=2)
+    with double_precision():
+        bound, keys = policy.bind(problem, 20), trial_keys(0, np.arange(2))
+        carry = warm_up(problem, bound, keys, begin(bound, keys))
+        arrived = arrivals(problem, keys, np.arange(1, 21))
+        carry, served = advance(problem, bound, keys, carry, arrived)
+    hidden = name != "mixture"
+    assert np.all(np.asarray(served.action) == (0 if hidden else 1))
+    assert np.all((np.asarray(carry.learning.state.seen) == 0) == hidden)
+    assert np.all(np.isfinite(arrived.beta))
+
+
+def test_cmdp_cannot_split_by_a_level_that_is_not_seen() -> None:
+    with pytest.raises(hrprob.InvalidInput, match="not seen"):
+        hrprob.simulate(WORLDS["hidden"], hrprob.CMDP(with_beta=True), users=5, trials=1)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        hrprob.Problem(objective=hrprob.Reward()),
+        hrprob.Problem(satisfaction=hrprob.Redrawn()),
+        hrprob.Problem(satisfaction=hrprob.NormalLevels()),
+    ],
+    ids=["reward", "redrawn", "normal"],
+)
+def test_constants_of_another_value_are_not_computed(problem: hrprob.Problem) -> None:
+    with pytest.raises(hrprob.InvalidInput, match="c3"):
+        hrprob.HRUCB(radius="paper", c3="computed").bind(problem, 100)
+
+
+# The sample set.
+
+
+def samples(policy: hrprob.Policy, users: int = 400, trials: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    """|S| after each user, and V⁻¹ after the last; in the ball, contexts inform more or less by their norm."""
+    problem = hrprob.Problem(contexts=hrprob.Ball(20))
+    with double_precision():
+        bound, keys = policy.bind(problem, users), trial_keys(0, np.arange(trials))
+        carry, taken = begin(bound, keys), []
+        for user in range(1, users + 1):
+            carry, _ = advance(problem, bound, keys, carry, arrivals(problem, keys, np.array([user])))
+            taken.append(np.asarray(carry.learning.taken))
+        return np.array(taken), np.asarray(carry.learning.state.inverse)
+
+
+def test_a_chosen_sample_set_keeps_to_the_budget_spends_it_and_informs_more() -> None:
+    growth, users = 1.0, 400
+    width = {"radius": "constant", "xi": 10.0, "growth": growth}
+    first, plain_inverse = samples(hrprob.HRUCB(**width), users)
+    chosen, inverse = samples(hrprob.HRUCB(samples="informative", **width), users)
+    budget = growth * np.arange(1, users + 1)[:, None]
+    for taken in (first, chosen):
+        assert np.all(taken <= np.ceil(budget))
+    # All but some 10K rounds are spent in the end, and a user's stay may add a few.
+    assert np.all(chosen[-1] >= budget[-1] - 25 * growth)
+    # The same number of rounds, or fewer, and a smaller V⁻¹: of log-determinants, paired by trials.
+    size = [np.linalg.slogdet(np.moveaxis(matrix, -1, 0))[1] for matrix in (plain_inverse, inverse)]
+    gain = size[0] - size[1]
+    assert gain.mean() > ERRORS * gain.std(ddof=1) / math.sqrt(gain.size)
+
+
+def test_with_room_for_all_every_round_is_taken() -> None:
+    width = {"radius": "constant", "xi": 10.0, "growth": 50.0}
+    first, _ = samples(hrprob.HRUCB(**width), 60)
+    chosen, _ = samples(hrprob.HRUCB(samples="informative", **width), 60)
+    np.testing.assert_array_equal(first, chosen)
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: hrprob.HRUCB(samples="best"), "samples"),
+        (lambda: hrprob.Greedy(samples="informative"), "growth"),
+        (lambda: hrprob.Thompson(samples="informative", growth=5), "samples"),
+        (lambda: hrprob.HRUCB(noise="gauss"), "noise.kind"),
+        (lambda: hrprob.HRUCB(noise={"kind": "student-t", "df": 1}), "noise.df"),
+        (lambda: hrprob.HRUCB(noise=3), "noise"),
+        (lambda: hrprob.Thompson(noise="normal"), "noise"),
+    ],
+)
+def test_bad_samples_and_beliefs_are_named(make: Any, field: str) -> None:
+    with pytest.raises(hrprob.InvalidInput) as caught:
+        make()
+    assert caught.value.field == field
+
+
+# Beliefs.
+
+
+def test_with_levels_seen_the_noise_does_not_bear_on_the_longest_stay() -> None:
+    """h = 1/Ψ(z) falls with z = (β − u)/√w whatever Ψ is, so the best action is that of the least z."""
+    rng = np.random.default_rng(2)
+    u, w = rng.normal(size=(40, 6)), rng.uniform(0.5, 3.0, size=(40, 6))
+    best = [np.argmax(noise.inverse_chance((0.2 - u) / np.sqrt(w)), axis=1) for noise, _ in NOISES.values()]
+    for other in best[1:]:
+        np.testing.assert_array_equal(best[0], other)
+
+
+def test_a_wrong_belief_is_another_policy_and_is_reported() -> None:
+    problem = WORLDS["mixture"].replace(objective=hrprob.Threshold(0.5))
+    policies = {
+        "right": hrprob.Greedy(),
+        "told": hrprob.Greedy(noise=problem.noise),
+        "wrong": hrprob.Greedy(noise="normal"),
+    }
+    result = hrprob.simulate(problem, policies, users=200, trials=3, keep="all")
+    regret = result.regret
+    np.testing.assert_array_equal(regret.sel(policy="right"), regret.sel(policy="told"))
+    assert np.any(regret.sel(policy="right") != regret.sel(policy="wrong"))
+    assert json.loads(result.attrs["misspecified"]) == {"wrong": {"noise": {"kind": "normal"}}}
+
+
+def test_beliefs_that_differ_in_numbers_share_a_program() -> None:
+    problem = hrprob.Problem(noise=hrprob.StudentT(4.0))
+    trees = [
+        jax.tree.structure(hrprob.Greedy(noise=noise).bind(problem, 10))
+        for noise in (None, {"kind": "student-t", "df": 9.0})
+    ]
+    assert trees[0] == trees[1]
+
+
+# β = ∞.
+
+
+def test_with_an_infinite_level_hr_ucb_on_reward_is_linucb() -> None:
+    """Q = θ̂ᵀx + ξ‖x‖: LinUCB with α = ξ and the same ridge."""
+    problem = hrprob.Problem(objective=hrprob.Reward(), satisfaction=hrprob.Infinite())
+    policies = {
+        "HR-UCB": hrprob.HRUCB(radius="constant", xi=1.5, growth=1),
+        "LinUCB": hrprob.LinUCB(alpha=1.5, ridge=1.0),
+    }
+    result = hrprob.simulate(problem, policies, users=300, trials=4, keep="all")
+    np.testing.assert_array_equal(result.action.values[0], result.action.values[1])
+    assert np.all(result.lifetime == 1)
+    assert result.regret.attrs["units"] == "reward"
+
+
+def test_a_bound_policy_sees_what_it_believes() -> None:
+    problem = hrprob.Problem(noise=hrprob.StudentT(4.0))
+    assert hrprob.Greedy().bind(problem, 10).known.noise.kind == "student-t"
+    bound = hrprob.Greedy(noise="normal").bind(problem, 10)
+    assert bound.known.noise.kind == "normal"
+    # What is settled is settled: nothing of it is left to be bound a second time.
+    assert with_fields(bound, growth=3.0).noise is None
