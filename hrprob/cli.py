@@ -17,6 +17,7 @@ exit   when
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib
 import json
@@ -24,7 +25,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,6 +40,8 @@ __all__ = ["main"]
 
 # Loops over small states run as one kernel: a sixth less CPU time on the paper's comparison, the same numbers.
 _XLA_FLAGS = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000"
+# Options that stand in for what a configuration says.
+_SIZES = ("users", "trials", "seed")
 
 
 class Command(NamedTuple):
@@ -179,7 +182,7 @@ def _run(arguments: argparse.Namespace) -> None:
             trials=experiment.trials,
             seed=experiment.seed,
             keep=arguments.keep,
-            progress=sys.stderr.isatty() and not arguments.quiet,
+            progress=_shows_progress(arguments),
         )
         facts = output.manifest(
             experiment,
@@ -198,14 +201,32 @@ def _run(arguments: argparse.Namespace) -> None:
         _print(f"\nresults in {arguments.out}")
 
 
-def _override(experiment: Experiment, arguments: argparse.Namespace) -> Experiment:
+@contextlib.contextmanager
+def _named_as_options(*names: str) -> Iterator[None]:
+    """Let a complaint about one of these name it as it was typed: ``--users``, ``--most-trials``."""
     from hrprob.errors import InvalidInput
 
-    given = {name: getattr(arguments, name) for name in ("users", "trials", "seed")}
     try:
-        return experiment.replace(**{name: value for name, value in given.items() if value is not None})
+        yield
     except InvalidInput as error:
-        raise InvalidInput(f"--{error.field}", error.must, error.got, error.remedy) from None
+        if error.field not in names:
+            raise
+        option = f"--{error.field.replace('_', '-')}"
+        raise InvalidInput(option, error.must, error.got, error.remedy) from None
+
+
+def _teller(arguments: argparse.Namespace) -> Callable[[str], None]:
+    return (lambda line: None) if arguments.quiet else _print
+
+
+def _shows_progress(arguments: argparse.Namespace) -> bool:
+    return sys.stderr.isatty() and not arguments.quiet
+
+
+def _override(experiment: Experiment, arguments: argparse.Namespace) -> Experiment:
+    given = {name: getattr(arguments, name) for name in _SIZES}
+    with _named_as_options(*_SIZES):
+        return experiment.replace(**{name: value for name, value in given.items() if value is not None})
 
 
 def _table_of(summary: dict[str, Any], users: int) -> str:
@@ -273,15 +294,14 @@ def _add_reproduce_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _reproduce(arguments: argparse.Namespace) -> None:
     _prepare_jax()
-    from hrprob.errors import InvalidInput
     from hrprob.reproduce.command import reproduce
     from hrprob.reproduce.page import verdicts_in_words
     from hrprob.reproduce.parts import PANELS
 
-    say: Callable[[str], None] = (lambda line: None) if arguments.quiet else _print
+    say = _teller(arguments)
     if arguments.quick:
         say("QUICK: too few users and trials to compare anything; this only shows that it works.")
-    try:
+    with _named_as_options(*_SIZES):
         done = reproduce(
             arguments.out,
             panels=arguments.panels or PANELS,
@@ -290,12 +310,8 @@ def _reproduce(arguments: argparse.Namespace) -> None:
             seed=arguments.seed,
             quick=arguments.quick,
             say=say,
-            progress=sys.stderr.isatty() and not arguments.quiet,
+            progress=_shows_progress(arguments),
         )
-    except InvalidInput as error:
-        if error.field in ("users", "trials", "seed"):
-            raise InvalidInput(f"--{error.field}", error.must, error.got, error.remedy) from None
-        raise
     for good, words in verdicts_in_words(
         done.curves, done.claims, next(iter(done.runs.values())).sizes["trial"]
     ):
@@ -336,7 +352,7 @@ def _fit(arguments: argparse.Namespace) -> None:
     _import(arguments.modules)
     from hrprob.fitting.command import run
 
-    run(arguments, (lambda line: None) if arguments.quiet else _print, sys.argv)
+    run(arguments, _teller(arguments), sys.argv)
 
 
 def _add_compare_arguments(parser: argparse.ArgumentParser) -> None:
@@ -367,10 +383,9 @@ def _compare(arguments: argparse.Namespace) -> None:
     _prepare_jax()
     _import(arguments.modules)
     from hrprob.comparison import command
-    from hrprob.errors import InvalidInput
 
-    say: Callable[[str], None] = (lambda line: None) if arguments.quiet else _print
-    try:
+    say = _teller(arguments)
+    with _named_as_options("baseline", "at", "until", "most_trials"):
         done = command.compare_folders(
             arguments.folders,
             arguments.out,
@@ -379,13 +394,8 @@ def _compare(arguments: argparse.Namespace) -> None:
             until=arguments.until,
             most_trials=arguments.most_trials,
             say=say,
-            progress=sys.stderr.isatty() and not arguments.quiet,
+            progress=_shows_progress(arguments),
         )
-    except InvalidInput as error:
-        field = error.field.replace("_", "-")
-        if field in ("baseline", "at", "until", "most-trials"):
-            raise InvalidInput(f"--{field}", error.must, error.got, error.remedy) from None
-        raise
     _say_compared(done, say, pairs=True)
     if arguments.out:
         say(f"\nreport in {Path(arguments.out, 'report.html')}")
@@ -421,10 +431,9 @@ def _add_suite_arguments(parser: argparse.ArgumentParser) -> None:
 def _suite(arguments: argparse.Namespace) -> None:
     _prepare_jax()
     from hrprob.comparison.play import play_suite
-    from hrprob.errors import InvalidInput
 
-    say: Callable[[str], None] = (lambda line: None) if arguments.quiet else _print
-    try:
+    say = _teller(arguments)
+    with _named_as_options(*_SIZES):
         done = play_suite(
             arguments.out,
             only=arguments.only,
@@ -432,12 +441,8 @@ def _suite(arguments: argparse.Namespace) -> None:
             trials=arguments.trials,
             seed=arguments.seed,
             say=say,
-            progress=sys.stderr.isatty() and not arguments.quiet,
+            progress=_shows_progress(arguments),
         )
-    except InvalidInput as error:
-        if error.field in ("users", "trials", "seed"):
-            raise InvalidInput(f"--{error.field}", error.must, error.got, error.remedy) from None
-        raise
     _say_compared(done, say, pairs=False)
     say(f"\nreport in {Path(arguments.out, 'report.html')}")
 
@@ -482,8 +487,7 @@ def _diagnose(arguments: argparse.Namespace) -> None:
     _import(arguments.modules)
     from hrprob.diagnostics.command import run
 
-    say = (lambda line: None) if arguments.quiet else _print
-    run(arguments, say, sys.argv, progress=sys.stderr.isatty() and not arguments.quiet)
+    run(arguments, _teller(arguments), sys.argv, progress=_shows_progress(arguments))
 
 
 def _print(text: str) -> None:

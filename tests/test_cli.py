@@ -168,7 +168,7 @@ def test_a_quiet_run_that_keeps_few_users(call, small, tmp_path):
         (["--users", "0"], "`--users` must be a whole number of at least 1, got 0"),
         (["--trials", "-3"], "`--trials`"),
         (["--seed", "-1"], "`--seed`"),
-        (["--seed", "9223372036854775808"], "`--seed` must be at most 9223372036854775807"),
+        (["--seed", "9223372036854775808"], "`--seed` must be a whole number of at most 9223372036854775807"),
         (
             ["--import", "no_such_module"],
             "`--import` must be a module that can be imported, got 'no_such_module'",
