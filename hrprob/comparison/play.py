@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
@@ -20,14 +21,18 @@ __all__ = ["play_suite", "problems"]
 def problems() -> dict[str, Experiment]:
     """Return the problems of the suite by name, with the policies that play them.
 
+    A file has the problem alone; ``policies.toml`` beside it says who plays all of them.
+
     Examples
     --------
-    >>> "paper" in problems()
+    >>> len(problems()) >= 12
     True
     """
-    with resources.as_file(resources.files("hrprob.experiments")) as folder:
-        files = sorted(Path(folder, "suite").glob("*.toml"))
-        return {file.stem: config.read(file) for file in files}
+    with resources.as_file(resources.files("hrprob.experiments")) as package:
+        folder = Path(package, "suite")
+        read = {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.toml")}
+        everybody = read.pop("policies")
+        return {name: config.from_data(read[name] | everybody, folder) for name in sorted(read)}
 
 
 def play_suite(
