@@ -31,7 +31,6 @@ References
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -61,8 +60,8 @@ __all__ = [
 ]
 
 
-# Numbers of a sum over levels that are computed at once: a few actions' worth, not a stretch of users'.
-_MOST_AT_ONCE = 0
+# Levels of a sum that are written out at a time.
+_AT_ONCE = 8
 
 
 class Gradient(NamedTuple):
@@ -180,7 +179,8 @@ def mean_reneging_chance(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise 
     """
 
     def near(level: jax.Array, weight: jax.Array) -> jax.Array:
-        return weight * reneging_chance(u, w, level, noise)
+        # As quick as a lifetime: the chance itself is compiled to scalar code within a loop over users.
+        return weight / h(u, w, level, noise)
 
     return _sum_over(near, u, w, nodes.levels, nodes.weights) + _sum_over(
         near, u, w, nodes.far_levels, jnp.exp(nodes.far_log_weights)
@@ -194,16 +194,18 @@ def _sum_over(
     levels: jax.Array,
     weights: jax.Array,
 ) -> jax.Array:
+    # A few levels after another. All at once would take as many copies of u as there are levels, and a
+    # reduction over them would not be vectorised; a loop over single ones costs as much as what is in it.
+    def add(total: jax.Array, nodes: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        for level, weight in zip(*nodes, strict=True):
+            total = total + term(level, weight)
+        return total, None
+
     shape = jnp.broadcast_shapes(jnp.shape(u), jnp.shape(w))
-    if math.prod(shape) * len(levels) <= _MOST_AT_ONCE:
-        column = (-1,) + (1,) * len(shape)
-        return jnp.sum(term(jnp.reshape(levels, column), jnp.reshape(weights, column)), axis=0)
-
-    # One level after another: all at once would take as many copies of u as there are levels.
-    def add(total: jax.Array, node: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
-        return total + term(*node), None
-
-    return lax.scan(add, jnp.zeros(shape), (jnp.asarray(levels), jnp.asarray(weights)))[0]
+    total, whole = jnp.zeros(shape), len(levels) - len(levels) % _AT_ONCE
+    chunks = tuple(jnp.reshape(part[:whole], (-1, _AT_ONCE)) for part in (levels, weights))
+    total, _ = lax.scan(add, total, chunks)
+    return add(total, (jnp.asarray(levels[whole:]), jnp.asarray(weights[whole:])))[0]
 
 
 @float64

@@ -14,7 +14,7 @@ settings.load_profile("hrprob")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs in pytest's own cache: modules, processes and later runs share them."""
-    if config.cache is not None:
+    if getattr(config, "cache", None) is not None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("compiled")))
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 

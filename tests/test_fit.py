@@ -259,6 +259,11 @@ def test_what_a_bound_or_an_approximation_hides_is_said(posterior):
         posterior, theta=posterior.theta / np.linalg.norm(posterior.theta, axis=-1, keepdims=True)
     )
     assert any("bounds.theta" in concern for concern in pressed.concerns())
+    assert not any("cut to" in concern for concern in pressed.concerns())
+    # The chains of smc are clouds.
+    clouds = {name: getattr(pressed, name).reshape(4, 1000, 2) for name in ("theta", "phi")}
+    cut = dataclasses.replace(pressed, **clouds, log_ratio=np.zeros((4, 1000)), engine=make("smc"))
+    assert any("cut to" in concern for concern in cut.concerns())
     # Weights that move the mean although none of them is large.
     shifted = dataclasses.replace(posterior, log_ratio=6.0 * posterior.theta[..., 0])
     assert shifted.pareto_k < 0.7

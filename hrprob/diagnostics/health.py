@@ -47,14 +47,6 @@ def sampler_health(posteriors: Mapping[str, Posterior]) -> xarray.Dataset:
         Over engine and parameter: ``mean``, ``sd``, ``mcse``, ``rhat``, ``ess_bulk``,
         ``ess_tail``; over engine: ``divergences``, ``bfmi`` (least of all chains), ``pareto_k``,
         ``effective`` draws, ``draws``. NaN where an engine has no such thing.
-
-    Examples
-    --------
-    >>> import hrprob
-    >>> data = ([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3])
-    >>> health = sampler_health({"laplace": hrprob.fit(data, engine="laplace")})
-    >>> bool(health.pareto_k.sel(engine="laplace") < 0.7)
-    True
     """
     tables = {name: posterior.summary() for name, posterior in posteriors.items()}
     parameters = next(iter(tables.values())).parameter.values
@@ -106,14 +98,7 @@ def _bfmi(posterior: Posterior) -> float:
 
 
 def health_concerns(posterior: Posterior) -> list[str]:
-    """Return what speaks against trusting the draws, in words; nothing if all is well.
-
-    Examples
-    --------
-    >>> import hrprob
-    >>> health_concerns(hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace"))
-    []
-    """
+    """Return what speaks against trusting the draws, in words; nothing if all is well."""
     found = posterior.concerns()
     bfmi = _bfmi(posterior)
     if bfmi < LEAST_BFMI:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray
@@ -52,34 +53,61 @@ _CAPTIONS = {
 }
 
 
-def draw(done: Diagnosis) -> dict[str, Figure]:
-    """Return all figures by name."""
-    engine = done.study.engine.kind
-    at = min(1, done.ranks[engine].sizes["users"] - 1)
-    places = {
-        f"{kind}, {users} users": done.places.place.sel(users=users, point=point).values
+def draw(found: Mapping[str, Any], drawn: Collection[str] = ()) -> dict[str, Figure]:
+    """Return the figures that can be drawn of what has been found, by name, but for those ``drawn`` before.
+
+    ``found`` goes by the names that :class:`~hrprob.diagnostics.study.Diagnosis` has.
+    """
+    made = {
+        name: make(found)
+        for name, (needed, make) in _FIGURES.items()
+        if name not in drawn and set(needed) <= set(found)
+    }
+    if "reference" in found and "trace" not in drawn:
+        made |= figures.plot_chains(found["reference"])
+    return made
+
+
+def _places(found: Mapping[str, Any]) -> Figure:
+    places = found["places"]
+    named = {
+        f"{kind}, {users} users": places.place.sel(users=users, point=point).values
         for kind, point in (("fresh", "fresh 1"), ("served", "served"))
-        for users in done.places.users.values
+        for users in places.users.values
     }
-    ranked = done.ranks[engine].isel(users=at)
-    by_engine = {name: of.isel(users=min(at, of.sizes["users"] - 1)) for name, of in done.ranks.items()}
-    makers: dict[str, Callable[[], Figure]] = {
-        "coverage": lambda: figures.plot_coverage(done.coverage),
-        "pit": lambda: figures.plot_pit(places, 0.01, columns=done.places.sizes["users"]),
-        "sbc": lambda: figures.plot_pit(
-            {str(name): ranked.sel(quantity=name).values for name in ranked.quantity.values}, 0.01
-        ),
-        "ranks": lambda: figures.plot_ranks(by_engine),
-        "sets": lambda: figures.plot_sets(done.sets),
-        "owed": lambda: figures.plot_owed(done.owed),
-        "reneging": lambda: figures.plot_reliability(done.reliability),
-        "loo": lambda: figures.plot_loo_pit(done.reference),
-        "residuals": lambda: figures.plot_residuals(done.residuals),
-        "models": lambda: figures.plot_models(done.comparison),
-        "estimates": lambda: figures.plot_estimates(done.estimates[AT_TRUTH]),
-        "efficiency": lambda: figures.plot_efficiency(done.efficiency),
-    }
-    return {name: make() for name, make in makers.items()} | figures.plot_chains(done.reference)
+    return figures.plot_pit(named, 0.01, columns=places.sizes["users"])
+
+
+def _ranks(found: Mapping[str, Any]) -> Figure:
+    engine = found["study"].engine.kind
+    ranked = _middle(found["ranks"][engine])
+    return figures.plot_pit(
+        {str(name): ranked.sel(quantity=name).values for name in ranked.quantity.values}, 0.01
+    )
+
+
+def _middle(ranks: xarray.DataArray) -> xarray.DataArray:
+    """Return the ranks at the second number of users, or the only one."""
+    return ranks.isel(users=min(1, ranks.sizes["users"] - 1))
+
+
+_FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure]]] = {
+    "coverage": (("coverage",), lambda found: figures.plot_coverage(found["coverage"])),
+    "pit": (("places",), _places),
+    "sbc": (("ranks",), _ranks),
+    "ranks": (
+        ("ranks",),
+        lambda found: figures.plot_ranks({name: _middle(of) for name, of in found["ranks"].items()}),
+    ),
+    "sets": (("sets",), lambda found: figures.plot_sets(found["sets"])),
+    "owed": (("owed",), lambda found: figures.plot_owed(found["owed"])),
+    "reneging": (("reliability",), lambda found: figures.plot_reliability(found["reliability"])),
+    "loo": (("reference",), lambda found: figures.plot_loo_pit(found["reference"])),
+    "residuals": (("residuals",), lambda found: figures.plot_residuals(found["residuals"])),
+    "models": (("comparison",), lambda found: figures.plot_models(found["comparison"])),
+    "estimates": (("estimates",), lambda found: figures.plot_estimates(found["estimates"][AT_TRUTH])),
+    "efficiency": (("efficiency",), lambda found: figures.plot_efficiency(found["efficiency"])),
+}
 
 
 def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool) -> None:
@@ -159,7 +187,7 @@ def _sbc(page: Report, done: Diagnosis) -> None:
     for engine, judged in done.judged.items():
         for users in judged.users.values:
             of = judged.sel(users=users)
-            worst = of.isel(quantity=int(of.adjusted.argmin()))
+            worst = of.isel(quantity=int(np.argmin(of.adjusted.values)))
             passed = bool(of.passed.all())
             rows.append(
                 [

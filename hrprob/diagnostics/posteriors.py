@@ -66,16 +66,6 @@ def posteriors(
         Seed of the engine.
     report : callable
         Told how many data sets have been fitted, now and then.
-
-    Examples
-    --------
-    >>> from hrprob.estimation.posterior.engines import make_engine
-    >>> from hrprob.models import Setting, Stays, make_model, make_prior
-    >>> target = Target(make_model("gaussian"), make_prior("uniform"), Setting(2))
-    >>> data = Stays(np.full((3, 5, 2), 0.7), *np.ones((3, 3, 5)))
-    >>> engine = make_engine({"kind": "laplace", "points": 0})
-    >>> [found.phi.shape for found in posteriors(engine, target, data, [2, 5], draws=10)]
-    [(3, 10, 2), (3, 10, 2)]
     """
     sets, stops = data.x.shape[0], tuple(int(number) for number in users)
     size = min(sets, _SETS_AT_ONCE, max(1, _ROWS_AT_ONCE // stops[-1]))

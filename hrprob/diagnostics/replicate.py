@@ -64,6 +64,7 @@ _MOST_ROWS = 2**20
 _MOST_USERS_WITH_SINGLES = 1000
 # Numbers in the contexts of a stretch of users, as in a simulation.
 _MOST_CONTEXT_NUMBERS = 2**20
+_LONGEST_STRETCH = 4096
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -203,15 +204,6 @@ def gather(
         Contexts, with levels, that are drawn as those of a user and served to nobody.
     report : callable
         Told how many users have been served, now and then.
-
-    Examples
-    --------
-    >>> import hrprob
-    >>> problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9])
-    >>> truths = Truths(np.tile(problem.theta, (3, 1)), np.tile(problem.phi, (3, 1)))
-    >>> data = gather(problem, hrprob.Greedy(), truths, users=20, seed=0)
-    >>> data.stays.x.shape, float(data.stays.rounds.max()) <= CAP
-    ((3, 20, 2), True)
     """
     options: dict[str, Any] = {"cap": cap, "fresh": fresh, "report": report}
     blocks = list(gather_blocks(problem, policy, truths, users=users, seed=seed, **options))
@@ -314,7 +306,7 @@ def _play(
     learning = _begin(policy, own, keys)
     lanes = len(numbers)
     size = problem.contexts.actions * problem.dimension * lanes
-    stretch = min(users, max(16, _MOST_CONTEXT_NUMBERS // size))
+    stretch = min(users, _LONGEST_STRETCH, max(16, _MOST_CONTEXT_NUMBERS // size))
     parts, recorded = [], np.zeros(lanes)
     for first in range(1, users + 1, stretch):
         arrived = arrivals(played, keys, np.arange(first, first + stretch, dtype=np.uint32))

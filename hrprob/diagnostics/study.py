@@ -12,7 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,6 +225,7 @@ def diagnose(
     *,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
+    finished: Callable[[dict[str, Any]], None] = lambda found: None,
 ) -> Diagnosis:
     """Run all parts and return what they found.
 
@@ -238,28 +239,28 @@ def diagnose(
         Told what has been done, a line at a time.
     progress : bool
         Show a progress bar.
+    finished : callable
+        Called in this thread, while other parts still run, with all that has been found so far, by
+        the names that :class:`Diagnosis` has for it.
     """
     parts = (_over_the_prior, _at_the_truth, _printed_sets)
     if sizes.refit is not None:
         study = study._replace(
             policy=_refitting(study.policy, sizes.refit), thompson=_refitting(study.thompson, sizes.refit)
         )
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"study": study, "sizes": sizes}
     with _Steps(say, progress, study, sizes) as steps, ThreadPoolExecutor(len(parts)) as pool:
         # Compiling is the work of one core: chains of parts side by side keep all of them busy.
-        for chain in [pool.submit(_in_double_precision, part, study, sizes, steps) for part in parts]:
+        chains = [pool.submit(_in_double_precision, part, study, sizes, steps) for part in parts]
+        for chain in as_completed(chains):
             found |= chain.result()
-    found |= _with_outcomes(study, found.pop("models"))
+            finished(dict(found))
     by_truths = {OVER_PRIOR: found.pop("prior"), AT_TRUTH: found.pop("truth")}
-    predicted = {truths: pair[0] for truths, pair in by_truths.items()}
-    estimated = {truths: pair[1] for truths, pair in by_truths.items()}
     done = Diagnosis(
-        study=study,
-        sizes=sizes,
-        reliability={truths: reneging.reliability(of) for truths, of in predicted.items()},
-        scores={truths: reneging.scores(of) for truths, of in predicted.items()},
-        estimates=estimated,
-        efficiency={truths: estimates.efficiency(of) for truths, of in estimated.items()},
+        reliability={truths: reneging.reliability(of) for truths, (of, _) in by_truths.items()},
+        scores={truths: reneging.scores(of) for truths, (of, _) in by_truths.items()},
+        estimates={truths: of for truths, (_, of) in by_truths.items()},
+        efficiency={truths: estimates.efficiency(of) for truths, (_, of) in by_truths.items()},
         verdicts=[],
         **found,
     )
@@ -282,12 +283,19 @@ class _Steps:
     def __enter__(self) -> _Steps:
         from tqdm import tqdm
 
+        # ArviZ warns of shapes k̂ that the report has anyway. Filters belong to the process, not to a
+        # thread: they are set once for all parts.
+        self._filters = warnings.catch_warnings()
+        self._filters.__enter__()
+        warnings.filterwarnings("ignore", category=UserWarning, module="arviz_stats")
+
         self._bar = tqdm(total=self._total, unit=" parts", disable=not self._progress, leave=False)
         self._started = time.perf_counter()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._bar.close()
+        self._filters.__exit__(*error)
 
     @contextlib.contextmanager
     def step(self, what: str) -> Iterator[None]:
@@ -415,12 +423,11 @@ def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]:
     return {
         "posteriors": fits,
         "health": health.sampler_health(fits),
-        "models": models,
         "truth": (
             reneging.predict(problem, study.target, data, followed, most),
             estimates.compare_estimates(problem, data, looked),
         ),
-    }
+    } | _with_outcomes(study, models)
 
 
 def _printed_sets(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]:
@@ -447,13 +454,9 @@ def _with_outcomes(study: Study, models: Mapping[str, Posterior]) -> dict[str, A
     trees = {name: whole} | {
         other: outcomes.log_likelihood_tree(posterior) for other, posterior in models.items() if other != name
     }
-    with warnings.catch_warnings():
-        # ArviZ warns of shapes k̂ that the report has anyway.
-        warnings.simplefilter("ignore", UserWarning)
-        comparison = outcomes.compare_models(trees, name)
-        places, p_value = outcomes.loo_places(whole)
+    places, p_value = outcomes.loo_places(whole)
     return {
-        "comparison": comparison,
+        "comparison": outcomes.compare_models(trees, name),
         "residuals": outcomes.residual_checks(whole, study.target.setting),
         "loo": xarray.Dataset({"place": ("round", places), "p_value": ((), p_value)}),
         "reference": whole,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -23,8 +24,11 @@ __all__ = [
 
 # Errors of one kind: a chance that a sound thing is called unsound.
 ERROR_RATE = 0.01
-# A model is ahead if it is by so many standard errors, and by so much at all.
-_AHEAD_ERRORS, _AHEAD = 3.0, 4.0
+# From this shape k̂ on, importance weights have no mean: the approximation misses the posterior.
+_NO_MEAN = 1.0
+# A likelihood ratio against the true model exceeds 1/α with chance α at most (Markov). Counting standard
+# errors instead would fail where it matters: one outlier makes both the lead and its error large.
+_AHEAD = -math.log(ERROR_RATE)
 
 
 class Verdict(NamedTuple):
@@ -38,6 +42,10 @@ class Verdict(NamedTuple):
 def on_health(name: str, health: xarray.Dataset, concerns: list[str]) -> Verdict:
     """Return whether an engine's draws can be used."""
     of = health.sel(engine=name)
+    k = float(of.pareto_k)
+    if concerns and k < _NO_MEAN and all("k̂" in concern for concern in concerns):
+        words = f"{name}: Pareto k̂ {k:.2f}, above 0.7: its draws cannot be put right by weights"
+        return Verdict("health", None, f"{words}; whether its intervals hold is told by calibration")
     if concerns:
         return Verdict("health", False, f"{name}: {'; '.join(concerns)}")
     found = []
@@ -68,7 +76,7 @@ def on_calibration(coverage: xarray.Dataset, engine: str, level: float = 0.9) ->
 
 def _of_coverage(of: xarray.Dataset, engine: str, level: float, most: float) -> Verdict:
     off = (of.coverage - of.level) / np.maximum(of.se, 1e-9)
-    worst = of.isel(level=int(np.abs(off).argmax()))
+    worst = of.isel(level=int(np.argmax(np.abs(off.values))))
     shown = of.sel(level=level)
     words = (
         f"{level:.0%} intervals for σ²(x) cover {100 * float(shown.coverage):.1f} % ± "
@@ -180,9 +188,9 @@ def on_models(comparison: xarray.Dataset) -> Verdict:
     """Return whether another model predicts outcomes better than the one in use."""
     name = comparison.attrs["reference"]
     others = comparison.sel(model=[model for model in comparison.model.values if model != name])
-    best = others.isel(model=int(others.ahead.argmax()))
+    best = others.isel(model=int(np.argmax(others.ahead.values)))
     ahead, error = float(best.ahead), float(best.ahead_se)
-    if ahead > max(_AHEAD_ERRORS * error, _AHEAD):
+    if ahead > _AHEAD:
         words = f"{best.model.item()} outcomes predict new rounds better than {name} ones, by {ahead:.1f} ± {error:.1f}"
         return Verdict("outcomes", False, f"{words} in log density: the model in use does not fit")
     words = f"No model predicts new rounds better than {name} outcomes: {best.model.item()} is ahead by {ahead:.1f} ± {error:.1f}"

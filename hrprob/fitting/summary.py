@@ -116,7 +116,16 @@ def concerns(posterior: Posterior) -> list[str]:
         )
     elif k is not None:
         found += _off(posterior, table)
-    return found + _pressed(posterior)
+    return found + _outside(posterior) + _pressed(posterior)
+
+
+def _outside(posterior: Posterior) -> list[str]:
+    """Say where ``smc`` found no draw of θ in its ball and took the nearest point of it."""
+    length = np.linalg.norm(posterior.theta, axis=-1) / float(posterior.setting.bounds.theta)
+    share = float(np.mean(length > 1.0 - 1e-9))
+    if posterior.engine.kind != "smc" or share < 0.01:
+        return []
+    return [f"{share:.0%} of draws of smc were cut to ‖θ‖ at its bound: take nuts, or raise `bounds.theta`"]
 
 
 def _off(posterior: Posterior, table: xarray.Dataset) -> list[str]:

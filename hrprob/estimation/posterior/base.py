@@ -33,6 +33,7 @@ from hrprob.estimation.posterior.nuts import Chains
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import pad
 from hrprob.precision import double_precision
+from hrprob.record import with_fields
 
 __all__ = ["DIMS", "Draws", "Engine", "draw_many", "export", "features", "fit", "has_density", "sample"]
 
@@ -41,7 +42,9 @@ DIMS = {"theta": ["feature"], "phi": ["feature"]}
 
 # Particles are not independent of each other. Clouds are: what differs between them is the error.
 _CLOUDS = 4
-# Draws looked at together when their densities are taken; it divides 4000, so nothing is left over.
+# Tries of ``smc`` at a draw of θ in its ball: where data put θ beyond the bound most of them fail.
+_TRIES = 1000
+# Draws looked at together; it divides 4000, so that nothing is left over.
 _BATCH = 50
 
 
@@ -108,6 +111,8 @@ def draw_many(
         if isinstance(belief, Chains):
             z, ratio, statistics = belief.z, jnp.zeros(belief.z.shape[:2]), belief.statistics()
         else:
+            if engine.kind == "smc":
+                engine = with_fields(engine, tries=max(engine.tries, _TRIES))
             keys = jax.random.split(key, draws)
             z, density, ratio = (leaf[None] for leaf in _draw_many(engine, target, sites, belief, data, keys))
             statistics = {"lp": np.asarray(density)}
@@ -194,7 +199,7 @@ def _stream(engine: Any, target: Target, data: Any, rows: Any, key: jax.Array) -
 def _draw_many(
     engine: Any, target: Target, sites: program.Sites, belief: Any, data: Any, keys: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    z = jax.vmap(lambda key: engine.draw(target, belief, key))(keys)
+    z = jax.lax.map(lambda key: engine.draw(target, belief, key), keys, batch_size=_BATCH)
 
     def density(z: jax.Array) -> jax.Array:
         return program.log_density(target, sites, z, data) if sites else target.log_density(z, data)

@@ -41,7 +41,6 @@ from hrprob.record import record, settle
 __all__ = ["SMC", "Cloud"]
 
 _PRIORS = (priors.Uniform, priors.Gaussian)
-_TRIES = 12
 # Leaps spread so much wider than the particles.
 _WIDER = 1.2
 # Rows looked at by all particles in one step.
@@ -67,7 +66,7 @@ class _Sums(NamedTuple):
     gram: jax.Array  # (particles, d·d) Σ m x xᵀ / w
 
 
-@record(static=("particles", "moves"))
+@record(static=("particles", "moves", "tries"))
 class SMC:
     """The engine ``smc``.
 
@@ -77,6 +76,9 @@ class SMC:
         Values of φ that are carried along.
     moves : int
         Metropolis steps of each particle when it is time.
+    tries : int
+        Tries at a draw of θ in its ball, the last resort after which is the nearest point of it.
+        A policy draws for every user and has few; a fit takes a thousand.
     """
 
     kind: ClassVar[str] = "smc"
@@ -84,12 +86,14 @@ class SMC:
     refit: ClassVar[float] = 1.2
     particles: int = 256
     moves: int = 4
+    tries: int = 12
 
     def __post_init__(self) -> None:
         settle(
             self,
             particles=check_count("particles", self.particles, low=2, remedy="256 do for d = 4"),
             moves=check_count("moves", self.moves, remedy="without a move particles only die out"),
+            tries=check_count("tries", self.tries, remedy="12 do for a policy"),
         )
 
     def init(self, target: Target, key: jax.Array | None = None) -> Cloud:
@@ -175,7 +179,7 @@ class SMC:
         by_pick, by_theta, by_chance = jax.random.split(key, 3)
         weight = jax.nn.softmax(belief.log_weight)
         edges = jnp.cumsum(weight)
-        picks = jnp.searchsorted(edges, jax.random.uniform(by_pick, (_TRIES,)) * edges[-1])
+        picks = jnp.searchsorted(edges, jax.random.uniform(by_pick, (self.tries,)) * edges[-1])
         picks = jnp.minimum(picks, self.particles - 1)
         covariance, sum_rx = belief.covariance[picks], belief.sum_rx[picks]
         mean = contract(covariance, sum_rx[:, None, :])

@@ -1,0 +1,102 @@
+"""The command: what it writes, and what it refuses."""
+
+import json
+
+import pytest
+import xarray
+
+import hrprob
+from hrprob.cli import main
+from hrprob.diagnostics.study import study_of
+from hrprob.errors import InvalidInput
+
+CONFIGURATION = """
+[problem]
+theta = [0.6, 0.3]
+phi = [0.5, -0.9]
+contexts = { kind = "ball", actions = 3 }
+
+[run]
+seed = 3
+
+[[policy]]
+kind = "thompson"
+
+[[policy]]
+kind = "hr-ucb"
+name = "eager"
+eager = true
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    place = tmp_path / "small.toml"
+    place.write_text(CONFIGURATION)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--policy", "nobody"], "--policy"),
+        (["--policy", "eager"], "policy"),
+        (["--engine", "gibbs"], "engine"),
+        (["--engine", "{kind = "], "--engine"),
+        (["--engine", '{kind = "nuts", chains = 0}'], "engine.chains"),
+        (["--seed", "-1"], "--seed"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_is_written(file, tmp_path, capsys, options, named):
+    assert main(["diagnose", str(file), "--out", str(tmp_path / "out"), *options]) == 2
+    said = capsys.readouterr().err
+    assert f"`{named}`" in said
+    assert said.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["small.toml"]
+
+
+def test_who_gathers_and_whose_posterior():
+    problem, policies = hrprob.Problem(), {"a": hrprob.Greedy(), "b": hrprob.Thompson(engine="smc")}
+    study = study_of(problem, policies)
+    assert (study.policy.kind, study.engine.kind) == ("thompson", "smc")
+    study = study_of(problem, policies, policy="a", engine="nuts")
+    assert (study.policy.kind, study.engine.kind) == ("greedy", "nuts")
+    # Data are gathered with an engine that lives in a compiled run; the one asked for is fitted to them.
+    study = study_of(problem, {"c": hrprob.Thompson(engine="nuts")})
+    assert (study.policy.engine.kind, study.engine.kind) == ("laplace", "nuts")
+    with pytest.raises(InvalidInput):
+        study_of(problem, {"d": hrprob.Thompson(model="student-t")}, engine="smc")
+
+
+@pytest.mark.slow
+def test_a_quick_diagnosis_leaves_all_that_it_promises(file, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["diagnose", str(file), "--out", str(out), "--quick"]) == 0
+    assert "report in" in capsys.readouterr().out
+    page = (out / "report.html").read_text()
+    assert page.index("Verdicts") < page.index("intervals for σ²(x) cover") < page.index("<table>")
+    assert "http" not in page.replace("http://www.w3.org", "")
+    data = json.loads((out / "calibration.json").read_text())
+    assert set(data["sigma2_coverage"][0]) == {"n", "level", "coverage", "se"}
+    assert {"quantity", "p_value", "pass"} <= set(data["sbc"][0])
+    wanted = {
+        "n",
+        "design",
+        "rho_paper",
+        "rho_corrected",
+        "quantile",
+        "quantile_simultaneous",
+        "posterior_radius",
+        "coverage_paper",
+        "factor",
+    }
+    assert wanted <= set(data["rho"][0])
+    assert {row["design"] for row in data["rho"]} == {"fixed", "hr-ucb", "thompson"}
+    assert {"reneging", "verdicts"} <= set(data)
+    with xarray.open_datatree(out / "diagnostics.nc", engine="h5netcdf") as tree:
+        assert {"health", "calibration", "sbc", "rho", "reneging", "outcomes", "estimates"} <= set(
+            tree.children
+        )
+    for figure in ("sets", "coverage", "pit", "sbc", "ranks", "trace", "rank", "reneging", "loo"):
+        assert (out / f"{figure}.png").stat().st_size > 5000
+        assert (out / f"{figure}.svg").exists()

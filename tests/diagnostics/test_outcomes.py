@@ -1,0 +1,100 @@
+"""Models compared and residuals looked at, on trees whose likelihoods are known."""
+
+import warnings
+
+import numpy as np
+import pytest
+from arviz_base import from_dict
+from scipy import stats
+
+from hrprob.diagnostics import outcomes, verdicts
+from hrprob.models import Setting
+
+SETTING = Setting(2)
+
+
+def tree(r, x, log_density, seed=0, draws=300):
+    """Draws close to a truth, with the log density of each outcome under them."""
+    rng = np.random.default_rng(seed)
+    theta = np.array([0.5, 0.2]) + 0.02 * rng.normal(size=(2, draws, 2))
+    phi = np.array([0.6, -0.4]) + 0.02 * rng.normal(size=(2, draws, 2))
+    mean, deviation = theta @ x.T, np.sqrt(phi @ x.T + 2.0)
+    groups = {
+        "posterior": {"theta": theta, "phi": phi},
+        "log_likelihood": {"r": log_density((r - mean) / deviation) - np.log(deviation)},
+        "posterior_predictive": {"r": mean + deviation * rng.normal(size=mean.shape)},
+        "observed_data": {"r": r},
+        "constant_data": {"x": x},
+    }
+    names = {"theta": ["feature"], "phi": ["feature"], "r": ["round"], "x": ["round", "feature"]}
+    return from_dict(groups, dims=names)
+
+
+def outcomes_of(noise, rounds=1200, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rounds, 2))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    return x @ [0.5, 0.2] + np.sqrt(x @ [0.6, -0.4] + 2.0) * noise(rng, rounds), x
+
+
+def student(rng, rounds):
+    return rng.standard_t(4, size=rounds) * np.sqrt(0.5)
+
+
+def normal(rng, rounds):
+    return rng.normal(size=rounds)
+
+
+def t_density(e):
+    return stats.t.logpdf(e / np.sqrt(0.5), 4) - np.log(np.sqrt(0.5))
+
+
+@pytest.mark.parametrize(("noise", "fits"), [(normal, True), (student, False)])
+def test_heavy_tails_are_seen_by_every_check(noise, fits):
+    r, x = outcomes_of(noise)
+    trees = {"gaussian": tree(r, x, stats.norm.logpdf), "student-t": tree(r, x, t_density)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of shapes k̂, which the table has
+        table = outcomes.compare_models(trees, "gaussian")
+        _, p_value = outcomes.loo_places(trees["gaussian"])
+    checks = outcomes.residual_checks(trees["gaussian"], SETTING)
+    assert verdicts.on_models(table).good is fits
+    places, shape = verdicts.on_residuals("gaussian", checks, p_value)
+    assert places.good is fits
+    assert shape.good is fits
+    assert fits or "excess kurtosis" in shape.words.split(";")[-1]
+
+
+def test_differences_are_paired():
+    r, x = outcomes_of(normal)
+    same = tree(r, x, stats.norm.logpdf)
+    table = outcomes.compare_models({"one": same, "two": same}, "one")
+    assert float(table.ahead.sel(model="two")) == 0.0
+    assert float(table.ahead_se.sel(model="two")) == 0.0
+    assert float(table.elpd.sel(model="one")) == pytest.approx(
+        np.asarray(same["log_likelihood"]["r"]).mean(axis=(0, 1)).sum(), rel=0.01
+    )
+
+
+def test_residuals_are_standardised():
+    r, x = outcomes_of(normal, rounds=50)
+    checks = outcomes.residual_checks(tree(r, x, stats.norm.logpdf), SETTING, draws=7)
+    assert checks.observed.shape == (3, 7)
+    e = (r - x @ [0.5, 0.2]) / np.sqrt(x @ [0.6, -0.4] + 2.0)
+    # Draws lie within a few hundredths of the truth, and so do their statistics.
+    np.testing.assert_allclose(
+        checks.observed.mean("draw"), [stats.skew(e), stats.kurtosis(e), np.abs(e).max()], atol=0.15
+    )
+
+
+def test_a_table_of_single_rounds_has_those_of_the_stays():
+    from .toy import toy
+
+    data, _ = toy(sets=2)
+    singles = np.random.default_rng(0).normal(size=(*data.beta.shape, 4))
+    data = data._replace(outcomes=singles)
+    table = outcomes.table_of(data, number=1, most_rounds=10)
+    assert len(table) <= 10
+    rounds = data.stays.rounds[1].astype(int)
+    np.testing.assert_array_equal(table.r[: rounds[0]], singles[1, 0, : rounds[0]])
+    np.testing.assert_array_equal(np.bincount(table.user), rounds[: table.user.max() + 1])
