@@ -196,7 +196,7 @@ def _sum_over(
 ) -> jax.Array:
     # A few levels after another. All at once would take as many copies of u as there are levels, and a
     # reduction over them would not be vectorised; a loop over single ones costs as much as what is in it.
-    def add(total: jax.Array, nodes: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+    def add(total: jax.Array, nodes: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
         for level, weight in zip(*nodes, strict=True):
             total = total + term(level, weight)
         return total, None

@@ -16,8 +16,6 @@ from hrprob.noise import NORMAL, FromDistribution, Mixture, Noise, Normal, Stude
 from hrprob.precision import double_precision
 from hrprob.source import Source, trial_keys
 
-mpmath.mp.dps = 40
-
 NOISES: dict[str, tuple[Noise, list[float]]] = {
     "t": (StudentT(df=5.0), [-1e50, -1e9, -50.0, -4.0, -1.0, 0.7, 6.0]),
     "t, nearly no variance": (StudentT(df=2.05), [-1e100, -30.0, -1.0, 0.2, 3.0]),
@@ -32,6 +30,13 @@ NOISES: dict[str, tuple[Noise, list[float]]] = {
     "spread": (Mixture(weight=0.3, gap=0.0, ratio=4.0), [-60.0, -9.0, -1.0, 0.1, 2.0]),
 }
 CASES = pytest.mark.parametrize("case", NOISES)
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    """40 digits here, without touching what other tests are computed with."""
+    with mpmath.workdps(40):
+        yield
 
 
 def exact(noise, z):

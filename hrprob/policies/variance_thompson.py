@@ -3,9 +3,9 @@ r"""Variance-aware Thompson sampling: a draw of θ around the weighted regressio
 .. math:: \tilde\theta \sim N(\hat\theta,\ \beta^2\, \Sigma)
 
 with θ̂ and Σ of the regression whose weights know variance and uncertainty
-(:mod:`hrprob.policies.weighted_oful`), and β by its ``radius``: the published one for frequentist
-regret, or 1 for a draw from the normal belief itself (``radius="constant"``, the default). The index is
-the mean under the draw, or the lifetime at that mean and the estimated variance.
+(:mod:`hrprob.policies.weighted_oful`), and β by its ``radius``: 1 for a draw from the normal belief
+itself ("belief", the default), or one of those of weighted OFUL. The index is the mean under the draw,
+or the lifetime at that mean and the estimated variance.
 
 The published algorithm meets unknown variances by layers of regressions, one for each order of
 uncertainty; here they are estimated, and there is one regression. φ is not drawn: that is what
@@ -19,7 +19,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +28,7 @@ from hrprob.estimation.contraction import contract
 from hrprob.estimation.posterior.conjugate import cholesky
 from hrprob.policies.learners import WeightedState
 from hrprob.policies.registry import register
-from hrprob.policies.weighted_oful import UncertaintyWeighted
+from hrprob.policies.weighted_oful import RADII, UncertaintyWeighted
 
 __all__ = ["VarianceThompson"]
 
@@ -39,14 +39,17 @@ class VarianceThompson(UncertaintyWeighted):
 
     Parameters
     ----------
-    index, radius, delta, xi
-        As for weighted OFUL; β multiplies the spread of the draw.
+    radius : {"belief", "published", "calibrated", "constant"}
+        β, by which the spread of the draw is multiplied.
+    index, delta, xi
+        As for weighted OFUL.
     variance_floor, growth, eager, warmup
         As for every policy on the weighted estimator.
     """
 
-    radius: Any = "constant"
-    xi: Any = 1.0
+    offered: ClassVar[tuple[str, ...]] = ("belief", *RADII)
+
+    radius: Any = "belief"
 
     def select(self, state: WeightedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the index at one draw of θ."""

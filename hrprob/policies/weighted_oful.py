@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -67,6 +67,8 @@ class UncertaintyWeighted(WeightedLearner):
         β itself, with ``radius="constant"``.
     """
 
+    offered: ClassVar[tuple[str, ...]] = RADII
+
     index: Any = "mean"
     radius: Any = "published"
     delta: Any = 0.1
@@ -78,7 +80,7 @@ class UncertaintyWeighted(WeightedLearner):
     def check(self) -> None:
         """Check what bears on index and radius."""
         check_choice("index", self.index, INDICES)
-        check_choice("radius", self.radius, RADII)
+        check_choice("radius", self.radius, self.offered)
         check_delta(self)
         check_xi(self)
 
@@ -90,8 +92,8 @@ class UncertaintyWeighted(WeightedLearner):
         bound = with_fields(bound, least=largest / users, share=most / math.sqrt(d), noise_bound=most)
         if self.radius == "published":
             return bound
-        number = self.xi if self.radius == "constant" else chi_radius(d, self.delta)
-        return with_fields(bound, radius="constant", xi=float(number), delta=None)
+        numbers = {"belief": 1.0, "calibrated": chi_radius(d, self.delta), "constant": self.xi}
+        return with_fields(bound, radius="constant", xi=float(numbers[self.radius]), delta=None)
 
     def counted(self, state: WeightedState, context: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return σ̄² for θ, and what the estimator itself counts with for φ."""

@@ -139,7 +139,7 @@ class Threshold:
     """
 
     kind: ClassVar[str] = "threshold"
-    unit: ClassVar[str] = "rounds above the threshold"
+    unit: ClassVar[str] = "rounds above"
     level: Any = 1.0
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
 """Levels that nobody sees: averages over them against brute force, and the cases without an average."""
 
 import math
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,6 @@ from hrprob.errors import InvalidInput
 from hrprob.noise import NORMAL, FromDistribution, Noise
 from hrprob.precision import double_precision
 
-mpmath.mp.dps = 25
 NOISES = [
     NORMAL,
     hrprob.StudentT(df=4.0),
@@ -35,6 +35,13 @@ def panels(low: float, high: float, count: int) -> tuple[np.ndarray, np.ndarray]
     edges = np.linspace(low, high, count + 1)
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     return (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
+
+
+@pytest.fixture(autouse=True)
+def digits() -> Iterator[None]:
+    """25 digits here, without touching what other tests are computed with."""
+    with mpmath.workdps(25):
+        yield
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.kind)

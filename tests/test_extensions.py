@@ -1,0 +1,122 @@
+"""The experiments on the extensions: each can be read, told and run, and compares with and without."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hrprob
+from hrprob import config
+from hrprob.cli import main
+
+FOLDER = Path(__file__).parents[1] / "experiments" / "extensions"
+FILES = sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def test_every_extension_has_its_experiment():
+    problems = [config.read(FOLDER / f"{name}.toml").problem for name in FILES]
+    assert {problem.noise.kind for problem in problems} == set(config.KINDS["noise"])
+    assert {problem.objective.kind for problem in problems} == set(config.KINDS["objective"])
+    assert {problem.satisfaction.kind for problem in problems} >= {"hidden", "redrawn", "infinite"}
+    assert {problem.contexts.kind for problem in problems} >= {"drifting", "withholding"}
+    policies = [policy for name in FILES for policy in config.read(FOLDER / f"{name}.toml").policies.values()]
+    assert any(policy.eager for policy in policies)
+    assert any(getattr(policy, "samples", "first") == "informative" for policy in policies)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_resolved_makes_the_same_experiment(name):
+    experiment = config.read(FOLDER / f"{name}.toml")
+    data = json.loads(json.dumps(config.resolved(experiment), allow_nan=False))
+    again = config.from_data(data)
+    assert repr(again) == repr(experiment)
+    # No comparison hides greedy.
+    assert "greedy" in {policy.kind for policy in experiment.policies.values()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_it_runs(name, tmp_path, capsys):
+    out = tmp_path / "out"
+    command = ["run", str(FOLDER / f"{name}.toml"), "--out", str(out), "--users", "30", "--trials", "2"]
+    assert main(command) == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert all(np.isfinite(row["regret"]["30"]["mean"]) for row in summary.values())
+    assert (out / "regret.png").stat().st_size > 0
+    beliefs = {
+        key: policy
+        for key, policy in config.read(FOLDER / f"{name}.toml").policies.items()
+        if any(getattr(policy, part, None) is not None for part in ("noise", "objective", "satisfaction"))
+    }
+    printed = capsys.readouterr().out
+    assert all(f"{key} takes " in printed for key in beliefs)
+
+
+UNUSABLE = [
+    ({"noise": {"kind": "student-t", "df": 2}}, "problem.noise.df", "no variance"),
+    ({"noise": {"kind": "student-t", "fd": 3}}, "problem.noise.fd", "the keys here are kind, df"),
+    ({"noise": "studnt-t"}, "problem.noise.kind", "did you mean `student-t`?"),
+    ({"objective": {"kind": "threshold", "level": "high"}}, "problem.objective.level", "held against"),
+    ({"satisfaction": {"kind": "hidden", "of": 3}}, "problem.satisfaction.of", "must be a table"),
+    ({"satisfaction": {"kind": "hidden", "of": {"kind": "fixed"}}}, "problem.satisfaction.of", "averaged"),
+    (
+        {"satisfaction": {"kind": "hidden", "of": {"kind": "uniform", "hihg": 1}}},
+        "problem.satisfaction.of.hihg",
+        "did you mean `high`?",
+    ),
+    (
+        {"satisfaction": {"kind": "hidden", "of": {"kind": "normal", "deviation": 2.0}}},
+        "problem.satisfaction.of.deviation",
+        "infinite",
+    ),
+    (
+        {"satisfaction": {"kind": "empirical", "levels": "no.csv"}},
+        "problem.satisfaction.levels",
+        "No such file",
+    ),
+    ({"satisfaction": {"kind": "empirical", "levels": [True]}}, "problem.satisfaction.levels[1]", "number"),
+    ({"contexts": {"kind": "sequence"}}, "problem.contexts.users", "must be given"),
+    (
+        {"contexts": {"kind": "function", "function": "f", "actions": 2}},
+        "problem.contexts.function",
+        "module:name",
+    ),
+    ({"contexts": {"kind": "withholding", "coordinates": 2}}, "problem.contexts.coordinates", "below 2"),
+]
+
+
+@pytest.mark.parametrize(("change", "field", "words"), UNUSABLE)
+def test_bad_configuration_is_named(change, field, words):
+    data = {"problem": {"theta": [0.6, 0.3], "phi": [0.5, 0.9]} | change, "policy": [{"kind": "greedy"}]}
+    with pytest.raises(hrprob.InvalidInput) as caught:
+        config.from_data(data)
+    assert caught.value.field == field
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "field", "words"),
+    [
+        ({"noise": "gauss"}, "noise.kind", "student-t"),
+        ({"objective": {"kind": "reward", "x": 1}}, "objective.x", "known key"),
+        (
+            {"satisfaction": {"kind": "hidden", "of": {"kind": "empirical"}}},
+            "satisfaction.of.levels",
+            "needs it",
+        ),
+        ({"samples": "some"}, "samples", "informative"),
+    ],
+)
+def test_bad_beliefs_are_named(table, field, words):
+    data = {"problem": {"theta": [0.6], "phi": [0.5]}, "policy": [{"kind": "hr-ucb"} | table]}
+    with pytest.raises(hrprob.InvalidInput) as caught:
+        config.from_data(data)
+    assert caught.value.field == f'policy "hr-ucb".{field}'
+    assert words in str(caught.value)
+
+
+def test_a_belief_in_seen_levels_needs_levels_that_are_seen():
+    problem = hrprob.Problem(satisfaction=hrprob.Hidden())
+    with pytest.raises(hrprob.InvalidInput, match="sees no level"):
+        hrprob.simulate(problem, hrprob.Greedy(satisfaction=hrprob.Uniform()), users=5, trials=1)
