@@ -19,6 +19,18 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 
+# Slow tests of these are studies: repetitions that take minutes each. `pytest -m study` runs them.
+_STUDIES = ("tests/diagnostics/", "tests/policies/test_beyond.py", "test_extensions.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the studies, before any mark decides what is left out."""
+    for item in items:
+        if item.get_closest_marker("slow") and any(place in item.nodeid for place in _STUDIES):
+            item.add_marker("study")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _forget_programs() -> Iterator[None]:
     """Drop the programs of a module after it: all of them together take gigabytes."""

@@ -1,4 +1,4 @@
-"""The figures of a diagnosis: ArviZ draws chains and leave-one-out places, the rest is in the style of the house.
+"""The figures of a diagnosis: ArviZ draws the chains, the rest is in the style of the house.
 
 PIT-ECDF plots are drawn here with the very band that the tests use
 (:mod:`.uniformity`), so that a curve leaves its band where its quantity fails; ArviZ has
@@ -25,7 +25,6 @@ __all__ = [
     "plot_coverage",
     "plot_efficiency",
     "plot_estimates",
-    "plot_loo_pit",
     "plot_models",
     "plot_owed",
     "plot_pit",
@@ -189,7 +188,8 @@ def _draw_pit(axes: Axes, numbers: np.ndarray, error_rate: float) -> None:
 
 
 def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
-    """Draw histograms of places, one row an engine and one column a quantity, with the 99 % range of a bin.
+    """Draw histograms of places, one row an engine and one column a quantity, with the range that holds
+    all bars of a uniform one in 99 of 100 cases.
 
     Parameters
     ----------
@@ -205,7 +205,9 @@ def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
         for row, (engine, places) in zip(panels, found.items(), strict=True):
             sets = places.sizes["data_set"]
             bins = 10 if sets >= 100 else 5
-            low, high = (stats.binom.ppf(q, sets, 1 / bins) * bins / sets for q in (0.005, 0.995))
+            low, high = (
+                stats.binom.ppf(q, sets, 1 / bins) * bins / sets for q in (0.005 / bins, 1 - 0.005 / bins)
+            )
             for axes, name in zip(row, names, strict=True):
                 counts, edges = np.histogram(places.sel(quantity=name).values, bins, (0, 1))
                 heights = counts * bins / sets
@@ -362,17 +364,6 @@ def plot_chains(tree: Any, prob: float = 0.99) -> dict[str, Figure]:
     return drawn
 
 
-def plot_loo_pit(tree: Any, prob: float = 0.99) -> Figure:
-    """Draw the leave-one-out places of the outcomes, by ArviZ."""
-    import arviz_plots
-
-    options: dict[str, Any] = {_probability(arviz_plots.plot_loo_pit): prob}
-    if "method" in inspect.signature(arviz_plots.plot_loo_pit).parameters:
-        options["method"] = "envelope"
-    size = {"figure_kwargs": {"figsize": (plots.COLUMN_WIDTH, 2.2)}}
-    return _drawn(arviz_plots.plot_loo_pit, tree, var_names="r", **options, **size)
-
-
 def _probability(function: Any) -> str:
     """Return the name that this version of ArviZ has for the probability of a band."""
     return "envelope_prob" if "envelope_prob" in inspect.signature(function).parameters else "ci_prob"
@@ -383,9 +374,8 @@ def _drawn(function: Any, tree: Any, **options: Any) -> Figure:
     from matplotlib import pyplot
 
     with plots.style(), warnings.catch_warnings():
-        # Of the independence that an envelope takes for granted, and of shapes k̂ that are reported here.
+        # Of defaults of ArviZ that are to change.
         warnings.simplefilter("ignore", FutureWarning)
-        warnings.simplefilter("ignore", UserWarning)
         collection = function(tree, backend="matplotlib", **options)
         figure: Figure = collection.viz["figure"].item()
         figure.set_layout_engine("constrained")

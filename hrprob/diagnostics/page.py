@@ -35,7 +35,7 @@ _CAPTIONS = {
     "whole curve of a calibrated posterior in 99 of 100 cases.",
     "sbc": "Simulation-based calibration of the engine in use: places of the truth among the draws, less the diagonal, "
     "with 99 % simultaneous bands.",
-    "ranks": "The same places as histograms, for every engine; grey is the 99 % range of one bar.",
+    "ranks": "The same places as histograms, for every engine; grey holds all bars of a uniform histogram in 99 of 100 cases.",
     "trace": "Chains of nuts on one data set (ArviZ).",
     "rank": "Ranks of each chain's draws among all, less the diagonal, with simultaneous bands (ArviZ).",
     "energy": "Energy of the chains: the fraction of missing information, and marginal against transition energy (ArviZ).",
@@ -45,7 +45,7 @@ _CAPTIONS = {
     "the end of each bar.",
     "reneging": "Users who left after their first round, against what was said before they came. Grey: where the points "
     "should lie if the chances were right, two standard errors over data sets.",
-    "loo": "Leave-one-out places of single outcomes, less the diagonal (ArviZ).",
+    "loo": "Leave-one-out places of single outcomes (by ArviZ), less the diagonal, with a 99 % simultaneous band.",
     "residuals": "Shape of the standardised residuals: of data drawn anew from the posterior, and of the data.",
     "models": "Expected log predictive density of a new round, against the model in use.",
     "estimates": "Both estimates of every coefficient as users arrive, in one data set.",
@@ -102,7 +102,7 @@ _FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure]
     "sets": (("sets",), lambda found: figures.plot_sets(found["sets"])),
     "owed": (("owed",), lambda found: figures.plot_owed(found["owed"])),
     "reneging": (("reliability",), lambda found: figures.plot_reliability(found["reliability"])),
-    "loo": (("reference",), lambda found: figures.plot_loo_pit(found["reference"])),
+    "loo": (("loo",), lambda found: figures.plot_pit({"outcomes": found["loo"].place.values}, 0.01)),
     "residuals": (("residuals",), lambda found: figures.plot_residuals(found["residuals"])),
     "models": (("comparison",), lambda found: figures.plot_models(found["comparison"])),
     "estimates": (("estimates",), lambda found: figures.plot_estimates(found["estimates"][AT_TRUTH])),

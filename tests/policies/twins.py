@@ -190,27 +190,34 @@ class Believed(NamedTuple):
 
 
 class Weighted(Twin):
-    def believed(self) -> Believed:
-        """Go through all stays, each counted by what was known when it began."""
-        d, bounds, link = self.problem.dimension, self.problem.bounds, self.problem.link
-        precisions = [(d + 2) / radius**2 * np.eye(d) for radius in (bounds.theta, bounds.phi)]
-        now = Believed(np.zeros(d), np.linalg.inv(precisions[0]), np.zeros(d), np.linalg.inv(precisions[1]))
-        seen: list[tuple[Stay, float, float]] = []
-        for stay in self.stays:
-            seen.append((stay, *self.counted(now, stay.x)))
-            by_theta = sum(len(s.outcomes) / w * np.outer(s.x, s.x) for s, w, _ in seen)
-            theta_cov = np.linalg.inv(precisions[0] + by_theta)
-            theta = theta_cov @ sum(s.outcomes.sum() / w * s.x for s, w, _ in seen)
-            by_phi = sum(
-                len(s.outcomes) * link.slope**2 / (2 * w**2) * np.outer(s.x, s.x) for s, _, w in seen
-            )
-            phi_cov = np.linalg.inv(precisions[1] + by_phi)
-            pull = sum(
-                link.slope * np.sum((s.outcomes - s.x @ theta) ** 2 - link.offset) / (2 * w**2) * s.x
-                for s, _, w in seen
-            )
-            now = Believed(theta, theta_cov, phi_cov @ pull, phi_cov)
-        return now
+    def __init__(self, policy: Any, problem: Any, users: int) -> None:
+        super().__init__(policy, problem, users)
+        d = problem.dimension
+        self.precisions = [(d + 2) / R**2 * np.eye(d) for R in (problem.bounds.theta, problem.bounds.phi)]
+        none = np.zeros(d)
+        first = Believed(none, np.linalg.inv(self.precisions[0]), none, np.linalg.inv(self.precisions[1]))
+        self.path, self.weights = [first], []  # what was believed before each stay, and how it was counted
+
+    def believed(self, stays: int | None = None) -> Believed:
+        """What is believed after some stays, all unless told, each counted by what was known when it began."""
+        while len(self.path) <= len(self.stays):
+            self.weights.append(self.counted(self.path[-1], self.stays[len(self.path) - 1].x))
+            self.path.append(self.fitted(len(self.path)))
+        return self.path[len(self.stays) if stays is None else stays]
+
+    def fitted(self, stays: int) -> Believed:
+        link = self.problem.link
+        seen = [(stay, *weights) for stay, weights in zip(self.stays[:stays], self.weights, strict=True)]
+        by_theta = sum(len(s.outcomes) / w * np.outer(s.x, s.x) for s, w, _ in seen)
+        theta_cov = np.linalg.inv(self.precisions[0] + by_theta)
+        theta = theta_cov @ sum(s.outcomes.sum() / w * s.x for s, w, _ in seen)
+        by_phi = sum(len(s.outcomes) * link.slope**2 / (2 * w**2) * np.outer(s.x, s.x) for s, _, w in seen)
+        phi_cov = np.linalg.inv(self.precisions[1] + by_phi)
+        pull = sum(
+            link.slope * np.sum((s.outcomes - s.x @ theta) ** 2 - link.offset) / (2 * w**2) * s.x
+            for s, _, w in seen
+        )
+        return Believed(theta, theta_cov, phi_cov @ pull, phi_cov)
 
     def counted(self, now: Believed, x: np.ndarray) -> tuple[float, float]:
         _, w, _, spread = (entry[0] for entry in self.moments(now, x[None]))
@@ -324,15 +331,22 @@ class VarianceThompson(OFUL):
 
 
 class ContextualIDS(Weighted):
+    def __init__(self, policy: Any, problem: Any, users: int) -> None:
+        super().__init__(policy, problem, users)
+        self.noted: list[tuple[float, float]] = []  # what each stay was expected to cost and to tell
+
+    def note(self, number: int) -> tuple[float, float]:
+        before, stay = self.believed(number), self.stays[number]
+        told = self.gains(before, stay.contexts, stay.beta)[stay.action]
+        return self.expected_regret(before, stay, number), told
+
     def index(self, contexts: np.ndarray, beta: float, key: Any) -> np.ndarray:
-        regret, gain = 0.0, 0.0
-        every, self.stays = self.stays, []
-        for n, stay in enumerate(every, start=1):
-            now, step = self.believed(), 5 / (n + 4)
-            regret += step * (self.expected_regret(now, stay) - regret)
-            gain += step * (self.gains(now, stay.contexts, stay.beta)[stay.action] - gain)
-            self.stays.append(stay)
         now = self.believed()
+        while len(self.noted) < len(self.stays):
+            self.noted.append(self.note(len(self.noted)))
+        regret, gain = 0.0, 0.0
+        for n, (lost, told) in enumerate(self.noted, start=1):
+            regret, gain = regret + 5 / (n + 4) * (lost - regret), gain + 5 / (n + 4) * (told - gain)
         u, w, _, _ = self.moments(now, contexts)
         price = regret / (2 * gain) if gain > 0 else 0.0
         return np.minimum(self.value(u, w, beta), 1e6) + price * self.gains(now, contexts, beta)
@@ -342,10 +356,10 @@ class ContextualIDS(Weighted):
         m = np.minimum(self.value(u, w, beta), 1e6)
         return 0.5 * np.log(1 + m * s_u**2 / w) + 0.5 * np.log(1 + m * s_w**2 / (2 * w**2))
 
-    def expected_regret(self, now: Believed, stay: Stay) -> float:
+    def expected_regret(self, now: Believed, stay: Stay, number: int) -> float:
         d, points = self.problem.dimension, self.policy.points
         g = optimize.brentq(lambda g: g ** (2 * d + 1) - g - 1, 1.0, 2.0, xtol=1e-15)
-        numbers = len(self.stays) * points + np.arange(points)
+        numbers = number * points + np.arange(points)
         normal = special.ndtri(np.mod(0.5 + numbers[:, None] * g ** -np.arange(1.0, 2 * d + 1), 1.0))
         u, w, _, _ = self.moments(now, stay.contexts)
         length, bounds = np.linalg.norm(stay.contexts, axis=1), self.problem.bounds

@@ -16,7 +16,7 @@ from hrprob.reproduce.verdicts import curve_agrees
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("reproduce") / "out"
-    assert main(["reproduce", "--panel", "d", "--users", "1100", "--trials", "3", "--out", str(out)]) == 0
+    assert main(["reproduce", "--panel", "c", "--users", "1100", "--trials", "3", "--out", str(out)]) == 0
     return out
 
 
@@ -33,8 +33,8 @@ def test_everything_is_written(folder):
 def test_summary_has_the_stated_form(folder):
     summary = json.loads((folder / "summary.json").read_text())
     assert {(point["panel"], point["policy"]) for point in summary["curves"]} == {
-        ("d", "cmdp"),
-        ("d", "hr-ucb-k5"),
+        ("c", "sigma-max-ucb"),
+        ("c", "hr-ucb-k5"),
     }
     assert {point["user"] for point in summary["curves"]} == {1, 1001}
     assert set(summary["curves"][0]) == {"panel", "policy", "user", "published", "mean", "se", "z", "agrees"}
@@ -44,8 +44,8 @@ def test_summary_has_the_stated_form(folder):
 
 def test_results_hold_every_part(folder):
     with xarray.open_datatree(folder / "results.nc", engine="h5netcdf") as tree:
-        assert set(tree.children) == {"released-d", "text-d"}
-        assert tree["released-d"].regret.dims == ("policy", "trial", "user")
+        assert set(tree.children) == {"released", "text"}
+        assert tree["released"].regret.dims == ("policy", "trial", "user")
 
 
 def test_report_needs_nothing_from_elsewhere(folder):
@@ -56,27 +56,27 @@ def test_report_needs_nothing_from_elsewhere(folder):
 
 
 def test_second_call_takes_finished_parts_over(folder, capsys):
-    arguments = ["reproduce", "--panel", "d", "--users", "1100", "--trials", "3", "--out", str(folder)]
+    arguments = ["reproduce", "--panel", "c", "--users", "1100", "--trials", "3", "--out", str(folder)]
     before = json.loads((folder / "summary.json").read_text())
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert "released-d: taken from" in said
-    assert "text-d: taken from" in said
+    assert "released: taken from" in said
+    assert "text: taken from" in said
     after = json.loads((folder / "summary.json").read_text())
     assert after["curves"] == before["curves"]
 
 
 def test_other_settings_are_played_anew(folder, capsys):
-    arguments = ["reproduce", "--panel", "d", "--users", "1100", "--trials", "2", "--out", str(folder)]
+    arguments = ["reproduce", "--panel", "c", "--users", "1100", "--trials", "2", "--out", str(folder)]
     assert main(arguments) == 0
     assert "taken from" not in capsys.readouterr().out
 
 
 def test_a_broken_part_is_played_anew(tmp_path):
     (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "released-d.nc").write_bytes(b"not a file of ours")
-    done = reproduce(tmp_path, panels=["d"], users=30, trials=2)
-    assert done.runs["released-d"].sizes["user"] == 30
+    (tmp_path / "parts" / "released.nc").write_bytes(b"not a file of ours")
+    done = reproduce(tmp_path, panels=["c"], users=30, trials=2)
+    assert done.runs["released"].sizes["user"] == 30
 
 
 def test_bad_input_writes_nothing(tmp_path, capsys):
@@ -99,7 +99,7 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path, capsys):
 def test_a_manifest_of_something_else_is_not_ours(tmp_path, manifest):
     (tmp_path / "manifest.json").write_text(manifest)
     with pytest.raises(InvalidInput, match="--out"):
-        reproduce(tmp_path, panels=["d"], users=30, trials=2)
+        reproduce(tmp_path, panels=["c"], users=30, trials=2)
     assert (tmp_path / "manifest.json").read_text() == manifest
 
 
