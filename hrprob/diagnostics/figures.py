@@ -188,8 +188,9 @@ def _draw_pit(axes: Axes, numbers: np.ndarray, error_rate: float) -> None:
 
 
 def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
-    """Draw histograms of places, one row an engine and one column a quantity, with the range that holds
-    all bars of a uniform one in 99 of 100 cases.
+    """Draw histograms of places, one row an engine and one column a quantity.
+
+    The range holds all bars of a uniform one in 99 of 100 cases.
 
     Parameters
     ----------
