@@ -21,7 +21,7 @@ __all__ = ["play_suite", "problems"]
 def problems() -> dict[str, Experiment]:
     """Return the problems of the suite by name, with the policies that play them.
 
-    A file has the problem alone; ``policies.toml`` beside it says who plays all of them.
+    ``policies.toml`` says who plays all of them; a problem's own file may add who plays it alone.
 
     Examples
     --------
@@ -31,8 +31,10 @@ def problems() -> dict[str, Experiment]:
     with resources.as_file(resources.files("hrprob.experiments")) as package:
         folder = Path(package, "suite")
         read = {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.toml")}
-        everybody = read.pop("policies")
-        return {name: config.from_data(read[name] | everybody, folder) for name in sorted(read)}
+        everybody = read.pop("policies")["policy"]
+        for data in read.values():
+            data["policy"] = everybody + data.get("policy", [])
+        return {name: config.from_data(read[name], folder) for name in sorted(read)}
 
 
 def play_suite(

@@ -16,11 +16,13 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy import stats
 
 from hrprob import plots
 from hrprob.diagnostics.uniformity import simultaneous_band
 
 __all__ = [
+    "bar_range",
     "plot_chains",
     "plot_coverage",
     "plot_efficiency",
@@ -197,8 +199,6 @@ def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
     found : mapping of str to DataArray
         Places over quantity and data_set, by engine.
     """
-    from scipy import stats
-
     with plots.style():
         names = [str(name) for name in next(iter(found.values())).quantity.values]
         figure = Figure(figsize=(PAGE_WIDTH, 0.45 + 0.75 * len(found)), layout="constrained")
@@ -206,9 +206,7 @@ def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
         for row, (engine, places) in zip(panels, found.items(), strict=True):
             sets = places.sizes["data_set"]
             bins = 10 if sets >= 100 else 5
-            low, high = (
-                stats.binom.ppf(q, sets, 1 / bins) * bins / sets for q in (0.005 / bins, 1 - 0.005 / bins)
-            )
+            low, high = bar_range(sets, bins)
             for axes, name in zip(row, names, strict=True):
                 counts, edges = np.histogram(places.sel(quantity=name).values, bins, (0, 1))
                 heights = counts * bins / sets
@@ -224,6 +222,19 @@ def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
             axes.set_title(name, fontsize=6)
         figure.supxlabel("place of the truth among the draws, 0 to 1", fontsize=7)
     return figure
+
+
+def bar_range(sets: int, bins: int, error_rate: float = 0.01) -> tuple[float, float]:
+    """Return between which heights all bars of a histogram of uniform numbers lie, their mean being 1.
+
+    Examples
+    --------
+    >>> bar_range(200, 10)
+    (0.4, 1.75)
+    """
+    tails = (error_rate / (2 * bins), 1.0 - error_rate / (2 * bins))
+    low, high = (float(stats.binom.ppf(tail, sets, 1.0 / bins)) * bins / sets for tail in tails)
+    return low, high
 
 
 def plot_reliability(found: Mapping[str, xarray.Dataset]) -> Figure:
