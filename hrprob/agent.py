@@ -36,6 +36,13 @@ class Agent:
         f, from φᵀx to the variance.
     bounds : Bounds
         Norm bounds of θ* and φ* that the policy may rely on.
+    noise, objective, satisfaction
+        What the policy takes for granted of outcomes, aim and levels, as a
+        :class:`~hrprob.Problem` has them; by default normal outcomes, the lifetime, levels
+        uniform on [-1, 1] and told on arrival. With hidden levels nobody tells them.
+    contexts
+        How contexts come about, for policies that prepare for it (``cmdp`` with its k-means
+        cells); by default on the unit sphere.
     users : int
         About how many users will come; a few widths depend on it, and a policy with a
         posterior has room for so many.
@@ -63,6 +70,10 @@ class Agent:
         actions: int,
         link: Affine | None = None,
         bounds: Bounds | None = None,
+        noise: Any = None,
+        objective: Any = None,
+        satisfaction: Any = None,
+        contexts: Any = None,
         users: int = 30000,
         seed: int = 0,
     ) -> None:
@@ -75,13 +86,22 @@ class Agent:
             raise InvalidInput("warmup", "must be 0 for live users", policy.warmup, remedy)
         check_count("seed", seed, low=0, remedy="it is a whole number from 0 on")
         nothing = np.zeros(check_count("dimension", dimension, remedy="it is the length of a context"))
+        given = {
+            "link": link,
+            "bounds": bounds,
+            "noise": noise,
+            "objective": objective,
+            "satisfaction": satisfaction,
+            "contexts": Sphere(actions=actions) if contexts is None else contexts,
+        }
         setting = Problem(
-            theta=nothing,
-            phi=nothing,
-            link=link or Affine(),
-            bounds=bounds or Bounds(),
-            contexts=Sphere(actions=actions),
+            theta=nothing, phi=nothing, **{name: part for name, part in given.items() if part is not None}
         )
+        if setting.contexts.actions != actions:
+            remedy = "it is the number of contexts a user has"
+            raise InvalidInput(
+                "actions", f"must be {setting.contexts.actions}, as of contexts", actions, remedy
+            )
         self.dimension, self.actions = dimension, actions
         self.users, self.samples = 0, 0
         with double_precision():
@@ -94,16 +114,17 @@ class Agent:
         self._pauses = set(self.policy.pauses(users))
         self._most_users = users
         self._stay: _Stay | None = None
+        self._told = setting.satisfaction.seen
 
-    def arrive(self, contexts: Any, beta: float) -> int:
+    def arrive(self, contexts: Any, beta: float | None = None) -> int:
         """Take in a new user and return the action to serve first.
 
         Parameters
         ----------
         contexts : array_like, shape (actions, d)
             One context of norm at most 1 an action.
-        beta : float
-            The user's satisfaction level.
+        beta : float, optional
+            The user's satisfaction level; none where levels are hidden.
         """
         if self._stay is not None:
             raise InvalidInput(
@@ -124,22 +145,33 @@ class Agent:
         if self.users >= self._most_users and getattr(self.policy, "capacity", None) is not None:
             remedy = "a policy with a posterior keeps all of them; make the agent with more"
             raise InvalidInput("users", f"must be more than {self.users}", self._most_users, remedy)
-        if beta != np.inf:
-            check_number("beta", beta, remedy="a number, or infinity for a user who leaves at once")
+        level = self._level(beta)
         self.users += 1
-        self._stay = _Stay(array, float(beta))
+        self._stay = _Stay(array, level)
         return self._choose()
 
-    def observe(self, outcome: float) -> int | None:
-        """Take in an outcome; return the next action, or None if the user has left."""
+    def observe(self, outcome: float, *, left: bool | None = None) -> int | None:
+        """Take in an outcome; return the next action, or None if the user has left.
+
+        Parameters
+        ----------
+        outcome : float
+            What the round gave.
+        left : bool, optional
+            Whether the user left on it. Needed where levels are hidden; else it follows from
+            the level.
+        """
         if self._stay is None:
             raise InvalidInput("observe", "must follow `arrive`", "no user", "call `arrive` first")
+        if (left is None) != self._told:
+            wanted = "be left out: the level tells" if self._told else "be told: the level is hidden"
+            raise InvalidInput("left", f"must {wanted}", left, "see `satisfaction` of the agent")
         stay, r = self._stay, check_number("outcome", outcome, remedy="it is what the round gave")
         if self._quota(stay) > 0:
             self.samples += 1
             stay.take(r)
         stay.played += 1
-        if r < stay.beta:
+        if left if left is not None else r < stay.beta:
             self._part(left=True)
             return None
         if not self.policy.eager:
@@ -151,6 +183,16 @@ class Agent:
         """Let the user go who is there, for a reason of their own: what was seen is learned."""
         if self._stay is not None:
             self._part(left=False)
+
+    def _level(self, beta: float | None) -> float:
+        if not self._told:
+            if beta is not None:
+                remedy = "this agent's levels are hidden; see `satisfaction`"
+                raise InvalidInput("beta", "must be left out", beta, remedy)
+            return float("nan")
+        if beta == np.inf:
+            return float("inf")
+        return check_number("beta", beta, remedy="a number, or infinity for a user who leaves at once")
 
     def _quota(self, stay: _Stay) -> float:
         with double_precision():

@@ -6,6 +6,7 @@ import pytest
 
 import hrprob
 from hrprob.errors import InvalidInput
+from hrprob.policies import make
 from hrprob.precision import double_precision
 from hrprob.problem.arrivals import BLOCK_OF_ROUNDS, arrivals
 from hrprob.source import trial_keys
@@ -54,3 +55,32 @@ def test_wrong_use_is_named():
     assert agent.users == 1
     with pytest.raises(InvalidInput, match="needs the truth"):
         hrprob.Agent(hrprob.Oracle(), dimension=2, actions=2)
+    with pytest.raises(InvalidInput, match="needs the truth"):
+        hrprob.Agent(make("thompson-known-variance", {}), dimension=2, actions=2)
+    with pytest.raises(InvalidInput, match="`actions` must be 20, as of contexts"):
+        hrprob.Agent(hrprob.Greedy(), dimension=2, actions=2, contexts=hrprob.Sphere(20))
+    told = hrprob.Agent(hrprob.Greedy(), dimension=1, actions=1)
+    told.arrive([[1.0]], beta=0.0)
+    with pytest.raises(InvalidInput, match="`left` must be left out"):
+        told.observe(1.0, left=False)
+
+
+def test_hidden_levels():
+    hidden = hrprob.Hidden(hrprob.Uniform(-1.0, 0.5))
+    agent = hrprob.Agent(hrprob.Greedy(), dimension=2, actions=2, satisfaction=hidden)
+    with pytest.raises(InvalidInput, match="`beta` must be left out"):
+        agent.arrive([[1.0, 0.0], [0.0, 1.0]], beta=0.0)
+    agent.arrive([[1.0, 0.0], [0.0, 1.0]])
+    with pytest.raises(InvalidInput, match="`left` must be told"):
+        agent.observe(0.1)
+    assert agent.observe(-3.0, left=False) is not None
+    assert agent.observe(3.0, left=True) is None
+    assert (agent.users, agent.samples) == (1, 2)
+
+
+def test_what_is_taken_for_granted():
+    agent = hrprob.Agent(
+        hrprob.Greedy(), dimension=2, actions=2, noise=hrprob.StudentT(df=5.0), objective=hrprob.Reward()
+    )
+    assert agent.policy.known.noise.kind == "student-t"
+    assert agent.policy.known.objective.kind == "reward"

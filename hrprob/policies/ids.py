@@ -83,7 +83,8 @@ def best_mixture(regret: jax.Array, gain: jax.Array) -> tuple[jax.Array, jax.Arr
     # Where one of the two differences is 0 the ratio is monotone, and an end is best.
     chance = jnp.clip(jnp.where(flat, 1.0, inside), 0.0, 1.0)
     mixed = (regret[None, :] + chance * by_regret) ** 2 / (gain[None, :] + chance * by_gain)
-    place = jnp.argmin(mixed)
+    # A pair and its reverse tie but for rounding: the lower number is the first.
+    place = jnp.argmin(jnp.where(jnp.tri(len(regret), dtype=bool).T, mixed, jnp.inf))
     first, second = place // len(regret), place % len(regret)
     return first, second, chance[first, second]
 

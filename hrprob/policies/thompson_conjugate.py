@@ -12,7 +12,7 @@ the second the normal–inverse-gamma prior.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -47,6 +47,8 @@ class ThompsonKnownVariance(Learner):
     scale : float
         Factor on the spread of the posterior.
     """
+
+    knows_truth: ClassVar[bool] = True
 
     scale: Any = 1.0
     truth: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)

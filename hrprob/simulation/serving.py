@@ -207,6 +207,9 @@ def _play_rounds(
     choose: Any,
 ) -> tuple[Learning, Served]:
     level = _seen_level(problem, arrival)
+    # Outside the loop, which then only adds: how a product and a sum are rounded together
+    # depends on how many trials a block has.
+    costs = problem.round_cost(arrival.best, arrival.value, arrival.mean, arrival.deviation**2, arrival.beta)
 
     def play(now: _Round) -> _Round:
         action = choose(now.learning.state, now.played).astype(jnp.int32)
@@ -219,11 +222,8 @@ def _play_rounds(
         one = _Stay(stays, jnp.ones(()), taken, taken * outcome, taken * outcome * outcome)
         seen = _see(user, arrival, level, action, one, outcome[None])
         learned = Learning(policy.update(state, seen), now.learning.taken + taken)
-        cost = problem.round_cost(
-            arrival.best, arrival.value[action], mean, deviation * deviation, arrival.beta
-        )
         first = jnp.where(now.played == 0, action, now.first)
-        return _Round(stays, learned, now.played + 1.0, first, action, now.cost + cost)
+        return _Round(stays, learned, now.played + 1.0, first, action, now.cost + costs[action])
 
     nothing, none = jnp.zeros(()), jnp.zeros((), jnp.int32)
     end = lax.while_loop(
