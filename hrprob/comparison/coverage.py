@@ -83,7 +83,7 @@ def _look(
     held, sizes = [], []
     for first, last in zip([0, *marks[:-1]], marks, strict=True):
         arrived = arrivals(problem, keys, np.arange(first + 1, last + 1, dtype=np.uint32))
-        carry, _ = advance(problem, bound, keys, carry, arrived)
+        carry, _ = advance(problem.rules, bound, keys, carry, arrived)
         errors, radii = _errors(bound, carry.learning.state, problem.theta, problem.phi)
         held.append(np.asarray(errors <= radii))
         sizes.append(np.asarray(radii))

@@ -398,7 +398,7 @@ def _advance_compiled(
     def one(learning: Learning, arrival: Arrivals, keys: Keys, own: list[jax.Array]) -> Learning:
         mine = _with_own(policy, places, own)
         source, user = Source(keys, arrival.users), arrival.users.astype(float)
-        return serve(problem, mine, learning, user, arrival, source)[0]
+        return serve(problem.rules, mine, learning, user, arrival, source)[0]
 
     def step(learning: Learning, arrival: Arrivals) -> tuple[Learning, _Noted]:
         after = jax.vmap(one, (-1, _LAST, -1, -1), -1)(learning, arrival, keys, own)

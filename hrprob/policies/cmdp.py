@@ -113,14 +113,14 @@ class CMDP(Policy):
         if self.with_beta and not problem.satisfaction.seen:
             raise InvalidInput("with_beta", "must be false where levels are not seen", True, "there is no β")
         if self.partition == "sets":
-            if bound.known.sets is None:
+            if problem.sets is None:
                 raise InvalidInput(
                     "partition",
                     'must not be "sets"',
                     self.partition,
                     "the contexts are not finitely many sets",
                 )
-            sets = np.asarray(bound.known.sets)
+            sets = np.asarray(problem.sets)
             return with_fields(bound, cells=len(sets), centres=sets.reshape(len(sets), -1))
         if self.partition == "k-means":
             centres = _centres(problem, self.cells, self.with_beta)

@@ -101,7 +101,7 @@ class KLULCB(Policy):
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy for this problem, if it has one set of arms and one level."""
         bound = super().bind(problem, users)
-        sets = bound.known.sets
+        sets = problem.sets
         if sets is None or len(sets) != 1:
             remedy = "arms are known by their numbers alone; make one set of contexts"
             got = "endlessly many" if sets is None else len(sets)

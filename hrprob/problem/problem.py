@@ -59,8 +59,6 @@ class Known:
         How levels are distributed; a user's own is seen on arrival where ``satisfaction.seen``.
     users : float
         T, the number of users to come.
-    sets : ndarray or None
-        The context sets, where there are finitely many: shape (sets, actions, d).
     """
 
     dimension: int
@@ -71,7 +69,6 @@ class Known:
     bounds: Any
     satisfaction: Any
     users: Any
-    sets: Any = None
 
     def value(self, u: Any, w: Any, beta: Any) -> Any:
         """Return the value of an action: with the lifetime objective, h_β(u, w).
@@ -113,6 +110,50 @@ _EXAMPLES = {
     "satisfaction": "Uniform(low=-1.0, high=1.0)",
     "bounds": "Bounds(theta=1.0, phi=2.0)",
 }
+
+
+@record()
+class Rules:
+    """What decides a stay, once mean and variance of an action are known.
+
+    Problems that differ in their truth or contexts alone have rules of one kind, and the
+    compiled programs of the engine serve them all.
+    """
+
+    noise: Any
+    satisfaction: Any
+    objective: Any
+
+    def round_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
+        r"""Return what one round of an action costs where the action may change from round to round.
+
+        If a round earns g and ends the stay with chance p, it costs :math:`v_* p - g`: a user's
+        chances p add up to 1 in expectation over the rounds played, so these costs add up to
+        :math:`v_*` less what was earned, and with one action throughout to :math:`v_* - v`.
+
+        With :math:`v = g/p` that is :math:`(v_* - v)\,p`, never negative. Where the level is hidden
+        and kept, v is an average over levels and the first form is taken, with the user's own p:
+        it is right in expectation too. A policy may then learn about the level within a stay and
+        do better than the best of single actions, so that a cost can be negative.
+
+        Parameters
+        ----------
+        best, value : array_like
+            :math:`v_*` and v.
+        u, w, beta : array_like
+            Mean and variance of the outcome, and the user's true level.
+        """
+        chance = self.satisfaction.leaving_chance(u, w, beta, self.noise)
+        if isinstance(self.satisfaction, Hidden):
+            return best * chance - self.objective.earning(u, w, self.noise)
+        return lifetime.pseudo_regret(best, value) * chance
+
+    def rest_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
+        """Return what the rest of a stay costs in expectation, one action being kept; see :meth:`round_cost`."""
+        if isinstance(self.satisfaction, Hidden):
+            earned = total(self.objective.earning(u, w, self.noise), lifetime.h(u, w, beta, self.noise))
+            return best - earned
+        return lifetime.pseudo_regret(best, value)
 
 
 @record()
@@ -193,36 +234,15 @@ class Problem:
         """Return the true value of an action of mean ``u`` and variance ``w`` for such a user."""
         return _value(self, u, w, beta)
 
-    def round_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
-        r"""Return what one round of an action costs where the action may change from round to round.
+    @property
+    def rules(self) -> Rules:
+        """What decides how long a stay is and what it is worth."""
+        return Rules(self.noise, self.satisfaction, self.objective)
 
-        If a round earns g and ends the stay with chance p, it costs :math:`v_* p - g`: a user's
-        chances p add up to 1 in expectation over the rounds played, so these costs add up to
-        :math:`v_*` less what was earned, and with one action throughout to :math:`v_* - v`.
-
-        With :math:`v = g/p` that is :math:`(v_* - v)\,p`, never negative. Where the level is hidden
-        and kept, v is an average over levels and the first form is taken, with the user's own p:
-        it is right in expectation too. A policy may then learn about the level within a stay and
-        do better than the best of single actions, so that a cost can be negative.
-
-        Parameters
-        ----------
-        best, value : array_like
-            :math:`v_*` and v.
-        u, w, beta : array_like
-            Mean and variance of the outcome, and the user's true level.
-        """
-        chance = self.satisfaction.leaving_chance(u, w, beta, self.noise)
-        if isinstance(self.satisfaction, Hidden):
-            return best * chance - self.objective.earning(u, w, self.noise)
-        return lifetime.pseudo_regret(best, value) * chance
-
-    def rest_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
-        """Return what the rest of a stay costs in expectation, one action being kept; see :meth:`round_cost`."""
-        if isinstance(self.satisfaction, Hidden):
-            earned = total(self.objective.earning(u, w, self.noise), lifetime.h(u, w, beta, self.noise))
-            return best - earned
-        return lifetime.pseudo_regret(best, value)
+    @property
+    def sets(self) -> np.ndarray | None:
+        """The context sets (sets, actions, d), where there are finitely many."""
+        return self.contexts.sets if isinstance(self.contexts, Finite) else None
 
     def known(self, users: int) -> Known:
         """Return what a policy may know before ``users`` users arrive."""
@@ -236,7 +256,6 @@ class Problem:
             bounds=self.bounds,
             satisfaction=self.satisfaction,
             users=float(users),
-            sets=self.contexts.sets if isinstance(self.contexts, Finite) else None,
         )
 
     def replace(self, **changes: Any) -> Problem:

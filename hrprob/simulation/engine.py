@@ -11,7 +11,7 @@ function      what is compiled
 arrivals      one program a kind of problem
 begin         first state, one program a kind of policy
 warm_up       warm-up users, likewise, where there are any
-advance       a stretch of users, likewise
+advance       a stretch of users, one a kind of policy and of rules
 advance_part  some users of a stretch, for a policy that pauses
 ============  ========================================================
 """
@@ -36,6 +36,7 @@ from hrprob.policies.base import Policy
 from hrprob.precision import double_precision
 from hrprob.problem import Problem
 from hrprob.problem.arrivals import Arrivals, arrivals
+from hrprob.problem.problem import Rules
 from hrprob.simulation.results import Recorder, Timing, kept_users
 from hrprob.simulation.serving import Learning, Served, serve, serve_at_random
 from hrprob.source import MOST_TRIALS, WARMUP_USERS, Purpose, Source, check_run, trial_keys
@@ -295,16 +296,16 @@ def _advance(
 ) -> tuple[Carry, Served]:
     """Play a stretch of users, whose first is number ``first``, with the pauses that fall into it."""
     if not pauses:
-        return advance(problem, policy, keys, carry, arrived)
+        return advance(problem.rules, policy, keys, carry, arrived)
     size = len(arrived.users)
     stops = [user for user in pauses if first <= user < first + size]
     served = Served(*(jnp.zeros(arrived.beta.shape, kind) for kind in (jnp.int32, float, float)))
     low = 0
     for stop in stops:
         high = stop - first + 1
-        carry, served = advance_part(problem, policy, keys, carry, arrived, served, low, high)
+        carry, served = advance_part(problem.rules, policy, keys, carry, arrived, served, low, high)
         carry, low = _paused(policy, keys, carry, stop), high
-    return advance_part(problem, policy, keys, carry, arrived, served, low, size)
+    return advance_part(problem.rules, policy, keys, carry, arrived, served, low, size)
 
 
 def _paused(policy: Policy, keys: Keys, carry: Carry, user: int) -> Carry:
@@ -336,7 +337,7 @@ def warm_up(problem: Problem, policy: Policy, keys: Keys, carry: Carry) -> Carry
 
         def one(learning: Learning, arrival: Arrivals, keys: Keys) -> Learning:
             source = Source(keys, arrival.users)
-            return serve_at_random(problem, policy, learning, number + 1.0, arrival, source)
+            return serve_at_random(problem.rules, policy, learning, number + 1.0, arrival, source)
 
         return jax.vmap(one, (-1, _LAST, -1), -1)(learning, arrived, keys)
 
@@ -346,15 +347,15 @@ def warm_up(problem: Problem, policy: Policy, keys: Keys, carry: Carry) -> Carry
 
 @jax.jit
 def advance(
-    problem: Problem, policy: Policy, keys: Keys, carry: Carry, arrived: Arrivals
+    rules: Rules, policy: Policy, keys: Keys, carry: Carry, arrived: Arrivals
 ) -> tuple[Carry, Served]:
     """Play a stretch of users; the ``cost`` of what is returned is cumulative."""
-    return lax.scan(lambda carry, arrival: _step(problem, policy, keys, carry, arrival), carry, arrived)
+    return lax.scan(lambda carry, arrival: _step(rules, policy, keys, carry, arrival), carry, arrived)
 
 
 @jax.jit
 def advance_part(
-    problem: Problem,
+    rules: Rules,
     policy: Policy,
     keys: Keys,
     carry: Carry,
@@ -367,19 +368,17 @@ def advance_part(
 
     def play(number: Any, now: tuple[Carry, Served]) -> tuple[Carry, Served]:
         arrival = jax.tree.map(lambda leaf: leaf[number], arrived)
-        carry, one = _step(problem, policy, keys, now[0], arrival)
+        carry, one = _step(rules, policy, keys, now[0], arrival)
         return carry, jax.tree.map(lambda all_of, new: all_of.at[number].set(new), now[1], one)
 
     return lax.fori_loop(low, high, play, (carry, served))
 
 
-def _step(
-    problem: Problem, policy: Policy, keys: Keys, carry: Carry, arrival: Arrivals
-) -> tuple[Carry, Served]:
+def _step(rules: Rules, policy: Policy, keys: Keys, carry: Carry, arrival: Arrivals) -> tuple[Carry, Served]:
     def one(learning: Learning, arrival: Arrivals, keys: Keys) -> tuple[Learning, Served]:
         source = Source(keys, arrival.users)
         user = arrival.users.astype(float) + policy.warmup
-        return serve(problem, policy, learning, user, arrival, source)
+        return serve(rules, policy, learning, user, arrival, source)
 
     learning, served = jax.vmap(one, (-1, _LAST, -1), -1)(carry.learning, arrival, keys)
     regret = carry.regret + served.cost

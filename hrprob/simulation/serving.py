@@ -21,8 +21,8 @@ from jax import lax
 
 from hrprob import lifetime
 from hrprob.policies.base import Policy, Seen
-from hrprob.problem import Problem
 from hrprob.problem.arrivals import BLOCK_OF_ROUNDS, Arrivals
+from hrprob.problem.problem import Rules
 from hrprob.source import Purpose, Source
 
 __all__ = ["MOST_ROUNDS", "Learning", "Served", "serve", "serve_at_random"]
@@ -56,18 +56,18 @@ class _Stay(NamedTuple):
 
 
 def serve(
-    problem: Problem, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
+    rules: Rules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> tuple[Learning, Served]:
     """Serve one user; ``user`` counts the warm-up in, ``arrival`` has no user and trial axes."""
     to_the_end = _serve_by_round if policy.eager else _serve_lazily
-    learned, served = to_the_end(problem, policy, learning, user, arrival, source)
+    learned, served = to_the_end(rules, policy, learning, user, arrival, source)
     return _departed(policy, learned, user), served
 
 
 def _serve_lazily(
-    problem: Problem, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
+    rules: Rules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> tuple[Learning, Served]:
-    seen_level = _seen_level(problem, arrival)
+    seen_level = _seen_level(rules, arrival)
     action = policy.select(learning.state, source.key(Purpose.POLICY), arrival.contexts, seen_level).astype(
         jnp.int32
     )
@@ -75,19 +75,17 @@ def _serve_lazily(
     quota = policy.quota(learning.state, learning.taken, user, arrival.contexts[action])
 
     def extend(stay: _Stay, outcomes: jax.Array) -> _Stay:
-        levels = problem.satisfaction.by_round(arrival.beta, source, BLOCK_OF_ROUNDS, stay.played)
+        levels = rules.satisfaction.by_round(arrival.beta, source, BLOCK_OF_ROUNDS, stay.played)
         return _extend(stay, outcomes, levels, quota)
 
     nothing, outcomes = jnp.zeros(()), mean + deviation * arrival.noise
     stay = extend(_Stay(jnp.asarray(True), nothing, nothing, nothing, nothing), outcomes)
     stay = lax.while_loop(
         lambda stay: stay.alive & (stay.played < MOST_ROUNDS),
-        lambda stay: extend(
-            stay, mean + deviation * problem.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)
-        ),
+        lambda stay: extend(stay, mean + deviation * rules.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)),
         stay,
     )
-    length = _with_remainder(problem, source, stay.alive, stay.played, mean, deviation, arrival.beta)
+    length = _with_remainder(rules, source, stay.alive, stay.played, mean, deviation, arrival.beta)
     whole = stay._replace(alive=jnp.asarray(False), played=length)
     seen = _see(user, arrival, seen_level, action, whole, outcomes)
     learned = Learning(policy.update(learning.state, seen), learning.taken + stay.taken)
@@ -95,8 +93,8 @@ def _serve_lazily(
     return learned, Served(action, length, cost)
 
 
-def _seen_level(problem: Problem, arrival: Arrivals) -> jax.Array:
-    return arrival.beta if problem.satisfaction.seen else jnp.full_like(arrival.beta, jnp.nan)
+def _seen_level(rules: Rules, arrival: Arrivals) -> jax.Array:
+    return arrival.beta if rules.satisfaction.seen else jnp.full_like(arrival.beta, jnp.nan)
 
 
 def _see(
@@ -142,7 +140,7 @@ def _extend(stay: _Stay, outcomes: jax.Array, levels: jax.Array, quota: jax.Arra
 
 
 def _with_remainder(
-    problem: Problem,
+    rules: Rules,
     source: Source,
     alive: jax.Array,
     played: jax.Array,
@@ -153,7 +151,7 @@ def _with_remainder(
     """Return the length of the stay, its rest drawn from the geometric law if it goes on."""
 
     def rest(pair: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        chance = problem.satisfaction.leaving_chance(mean, deviation * deviation, beta, problem.noise)
+        chance = rules.satisfaction.leaving_chance(mean, deviation * deviation, beta, rules.noise)
         waiting = jnp.log(source.uniform(Purpose.REMAINDER)) / jnp.log1p(-chance)
         return jnp.asarray(False), pair[1] + jnp.ceil(waiting)
 
@@ -173,19 +171,19 @@ class _Round(NamedTuple):
 
 
 def _serve_by_round(
-    problem: Problem, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
+    rules: Rules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> tuple[Learning, Served]:
-    root, level = source.key(Purpose.POLICY), _seen_level(problem, arrival)
+    root, level = source.key(Purpose.POLICY), _seen_level(rules, arrival)
 
     def choose(state: Any, played: jax.Array) -> jax.Array:
         key = jax.random.fold_in(root, played.astype(jnp.uint32))
         return policy.select(state, key, arrival.contexts, level)
 
-    return _play_rounds(problem, policy, learning, user, arrival, source, choose)
+    return _play_rounds(rules, policy, learning, user, arrival, source, choose)
 
 
 def serve_at_random(
-    problem: Problem, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
+    rules: Rules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> Learning:
     """Serve a warm-up user: a new uniformly random action every round."""
     actions = arrival.mean.shape[0]
@@ -193,12 +191,12 @@ def serve_at_random(
     def choose(state: Any, played: jax.Array) -> jax.Array:
         return jnp.floor(actions * source.uniform(Purpose.WARMUP, (), played))
 
-    learned, _ = _play_rounds(problem, policy, learning, user, arrival, source, choose)
+    learned, _ = _play_rounds(rules, policy, learning, user, arrival, source, choose)
     return _departed(policy, learned, user)
 
 
 def _play_rounds(
-    problem: Problem,
+    rules: Rules,
     policy: Policy,
     learning: Learning,
     user: jax.Array,
@@ -206,18 +204,18 @@ def _play_rounds(
     source: Source,
     choose: Any,
 ) -> tuple[Learning, Served]:
-    level = _seen_level(problem, arrival)
+    level = _seen_level(rules, arrival)
     # Outside the loop, which then only adds: how a product and a sum are rounded together
     # depends on how many trials a block has.
-    costs = problem.round_cost(arrival.best, arrival.value, arrival.mean, arrival.deviation**2, arrival.beta)
+    costs = rules.round_cost(arrival.best, arrival.value, arrival.mean, arrival.deviation**2, arrival.beta)
 
     def play(now: _Round) -> _Round:
         action = choose(now.learning.state, now.played).astype(jnp.int32)
         mean, deviation = arrival.mean[action], arrival.deviation[action]
-        outcome = mean + deviation * problem.noise.draw(source, 1, now.played)[0]
+        outcome = mean + deviation * rules.noise.draw(source, 1, now.played)[0]
         state, context = now.learning.state, arrival.contexts[action]
         taken = jnp.where(policy.quota(state, now.learning.taken, user, context) > 0, 1.0, 0.0)
-        beta = problem.satisfaction.by_round(arrival.beta, source, 1, now.played).reshape(())
+        beta = rules.satisfaction.by_round(arrival.beta, source, 1, now.played).reshape(())
         stays = outcome >= beta
         one = _Stay(stays, jnp.ones(()), taken, taken * outcome, taken * outcome * outcome)
         seen = _see(user, arrival, level, action, one, outcome[None])
@@ -234,8 +232,6 @@ def _play_rounds(
     # Past the last recorded round the action is kept, and the expected rest of the cost is that
     # of a stay with one action.
     mean, deviation = arrival.mean[end.action], arrival.deviation[end.action]
-    length = _with_remainder(problem, source, end.alive, end.played, mean, deviation, arrival.beta)
-    rest = problem.rest_cost(
-        arrival.best, arrival.value[end.action], mean, deviation * deviation, arrival.beta
-    )
+    length = _with_remainder(rules, source, end.alive, end.played, mean, deviation, arrival.beta)
+    rest = rules.rest_cost(arrival.best, arrival.value[end.action], mean, deviation * deviation, arrival.beta)
     return end.learning, Served(end.first, length, end.cost + jnp.where(end.alive, rest, 0.0))

@@ -304,7 +304,7 @@ def exploring(problem: hrprob.Problem, users: int) -> np.ndarray:
         policy = make("greedy-first", {}).bind(problem, users)
         keys = trial_keys(0, np.arange(8))
         arrived = arrivals(problem, keys, np.arange(1, users + 1, dtype=np.uint32))
-        carry, _ = advance(problem, policy, keys, begin(policy, keys), arrived)
+        carry, _ = advance(problem.rules, policy, keys, begin(policy, keys), arrived)
     return np.asarray(carry.learning.state.exploring)
 
 

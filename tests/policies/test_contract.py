@@ -375,7 +375,12 @@ PROGRAMS = {
 @pytest.mark.parametrize("kind", PROGRAMS)
 def test_numbers_share_a_program_and_options_do_not(kind: str) -> None:
     advance.clear_cache()
-    other = TINY.replace(theta=[0.1], link=hrprob.Affine(0.5, 3), satisfaction=hrprob.Uniform(-2, 0))
+    other = TINY.replace(
+        theta=[0.1],
+        link=hrprob.Affine(0.5, 3),
+        satisfaction=hrprob.Uniform(-2, 0),
+        contexts=hrprob.Ball(TINY.contexts.actions),
+    )
     for programs, variants in enumerate(PROGRAMS[kind], start=1):
         for seed, variant in enumerate(variants):
             hrprob.simulate(TINY, make(kind, variant), users=2, trials=1, seed=seed)

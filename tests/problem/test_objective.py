@@ -56,13 +56,13 @@ def test_costs_of_rounds_add_up_to_what_a_stay_loses(objective, satisfaction):
     values = np.asarray(problem.value(U, W, -0.4))
     best = values.max()
     for u, w, v in zip(U, W, values, strict=True):
-        cost = np.asarray(problem.round_cost(best, v, u, w, beta))
+        cost = np.asarray(problem.rules.round_cost(best, v, u, w, beta))
         expected_rounds = 1 / np.asarray(satisfaction.leaving_chance(u, w, beta, NORMAL))
         # Over a grid of 20001 levels, the trapezoidal rule is right to 1e-8.
         whole = cost * expected_rounds
         mean = np.trapezoid(whole, beta) / 2 if beta.ndim else float(whole)
         assert mean == pytest.approx(best - v, abs=1e-6)
-        rest = np.asarray(problem.rest_cost(best, v, u, w, beta))
+        rest = np.asarray(problem.rules.rest_cost(best, v, u, w, beta))
         np.testing.assert_allclose(rest, whole, atol=1e-9)
         if not isinstance(satisfaction, hrprob.Hidden):
             assert cost >= 0

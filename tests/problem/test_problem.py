@@ -96,7 +96,7 @@ def test_a_policy_knows_no_truth() -> None:
     problem = hrprob.Problem(theta=[0.123, 0.456], phi=[0.789, 0.321])
     known = problem.known(100)
     assert (known.dimension, known.actions, known.users) == (2, 20, 100.0)
-    assert known.sets is None
+    assert problem.sets is None
     told = repr(known)
     assert not any(number in told for number in ("123", "456", "789", "321"))
 

@@ -156,7 +156,7 @@ def test_nothing_is_learned_of_what_is_withheld() -> None:
         policy = hrprob.Greedy().bind(problem, 30)
         keys = trial_keys(0, np.arange(2))
         carry = begin(policy, keys)
-        carry, _ = advance(problem, policy, keys, carry, arrivals(problem, keys, np.arange(1, 31)))
+        carry, _ = advance(problem.rules, policy, keys, carry, arrivals(problem, keys, np.arange(1, 31)))
     theta = np.asarray(carry.learning.state.estimates.theta)
     assert np.all(theta[2:] == 0)
     assert np.all(theta[:2] != 0)

@@ -308,7 +308,7 @@ def test_sample_set_and_estimates(plain: Any, growth: float) -> None:
         carry = warm_up(problem, bound, keys, begin(bound, keys))
         for user in range(1, USERS + 1):
             arrived = arrivals(problem, keys, np.array([user], dtype=np.uint32))
-            carry, served = advance(problem, bound, keys, carry, arrived)
+            carry, served = advance(problem.rules, bound, keys, carry, arrived)
             action.append(np.asarray(served.action[0]))
             samples.append(np.asarray(carry.learning.taken))
             np.testing.assert_array_equal(carry.learning.state.taken, carry.learning.taken)

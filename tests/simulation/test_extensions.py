@@ -218,7 +218,7 @@ def test_a_hidden_level_is_seen_by_nobody(name: str, eager: bool) -> None:
         bound, keys = policy.bind(problem, 20), trial_keys(0, np.arange(2))
         carry = warm_up(problem, bound, keys, begin(bound, keys))
         arrived = arrivals(problem, keys, np.arange(1, 21))
-        carry, served = advance(problem, bound, keys, carry, arrived)
+        carry, served = advance(problem.rules, bound, keys, carry, arrived)
     hidden = name != "mixture"
     assert np.all(np.asarray(served.action) == (0 if hidden else 1))
     assert np.all((np.asarray(carry.learning.state.seen) == 0) == hidden)
@@ -254,7 +254,7 @@ def samples(policy: hrprob.Policy, users: int = 400, trials: int = 16) -> tuple[
         bound, keys = policy.bind(problem, users), trial_keys(0, np.arange(trials))
         carry, taken = begin(bound, keys), []
         for user in range(1, users + 1):
-            carry, _ = advance(problem, bound, keys, carry, arrivals(problem, keys, np.array([user])))
+            carry, _ = advance(problem.rules, bound, keys, carry, arrivals(problem, keys, np.array([user])))
             taken.append(np.asarray(carry.learning.taken))
         return np.array(taken), np.asarray(carry.learning.state.inverse)
 

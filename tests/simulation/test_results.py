@@ -147,7 +147,7 @@ def test_estimates_do_not_drift() -> None:
         carry = warm_up(problem, policy, keys, begin(policy, keys))
         for first in range(1, users, 1000):
             arrived = arrivals(problem, keys, np.arange(first, first + 1000, dtype=np.uint32))
-            carry, _ = advance(problem, policy, keys, carry, arrived)
+            carry, _ = advance(problem.rules, policy, keys, carry, arrived)
     state = carry.learning.state
     for trial in range(2):
         statistics = glse.Statistics(*(np.asarray(leaf)[..., trial] for leaf in state.statistics))
