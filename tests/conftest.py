@@ -20,7 +20,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Slow tests of these are studies: repetitions that take minutes each. `pytest -m study` runs them.
-_STUDIES = ("tests/diagnostics/", "tests/policies/test_beyond.py", "test_extensions.py")
+_STUDIES = (
+    "tests/diagnostics/",
+    "tests/policies/test_beyond.py",
+    "test_extensions.py",
+    "test_speed.py::test_cost",
+    "test_speed.py::test_memory",
+    # Every run of the reproduction, which is tested, compares the same curves.
+    "test_published.py::test_twenty_trials",
+    "test_published.py::test_along_the_curve",
+)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -74,7 +74,7 @@ def test_a_fit_prints_a_table_and_leaves_its_results(call, good, tmp_path):
     assert {path.name for path in folder.iterdir()} == names
     facts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert set(facts["files"]) == names
-    assert facts["configuration"]["engine"] == {"kind": "laplace", "points": 0, "few": 256}
+    assert facts["configuration"]["engine"] == {"kind": "laplace", "points": 0, "few": 1024}
     assert facts["configuration"]["data"]["rounds"] == 60
     assert facts["seed"] == 4
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))

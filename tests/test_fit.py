@@ -470,7 +470,7 @@ def own(model, **options):
     "engine",
     [
         {"kind": "svi", "steps": 1500},
-        {"kind": "nuts", "warmup": 300, "draws": 500},
+        pytest.param({"kind": "nuts", "warmup": 300, "draws": 500}, marks=pytest.mark.study),
     ],
 )
 def test_open_sites_are_fitted_along(table, engine, registered, tmp_path):

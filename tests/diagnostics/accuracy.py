@@ -25,7 +25,7 @@ TARGET = Target(make_model("gaussian"), make_prior("uniform"), Setting.of(PROBLE
 
 def gathered(users, sets=SETS, seed=0):
     truths = Truths(np.tile(PROBLEM.theta, (sets, 1)), np.tile(PROBLEM.phi, (sets, 1)))
-    return gather(PROBLEM, hrprob.Thompson(), truths, users=users, seed=seed, cap=math.inf, single=0).stays
+    return gather(PROBLEM, hrprob.Thompson(), truths, users=users, seed=seed, cap=math.inf).stays
 
 
 @jax.jit

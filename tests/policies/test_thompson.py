@@ -174,7 +174,12 @@ def test_engines_from_outside_compile_once(engine):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
-    [{"eager": True}, {"model": "student-t"}, {"model": "mixture"}, {"model": "truncated-normal"}],
+    [
+        {"eager": True},
+        {"model": "student-t"},
+        pytest.param({"model": "mixture"}, marks=pytest.mark.study),
+        pytest.param({"model": "truncated-normal"}, marks=pytest.mark.study),
+    ],
     ids=str,
 )
 def test_every_way_of_learning_learns(parameters):

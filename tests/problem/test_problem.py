@@ -101,6 +101,6 @@ def test_a_policy_knows_no_truth() -> None:
     assert not any(number in told for number in ("123", "456", "789", "321"))
 
 
-def test_a_policy_knows_finite_sets() -> None:
+def test_finite_sets_are_known() -> None:
     sets = np.full((3, 2, 4), 0.1)
-    np.testing.assert_array_equal(hrprob.Problem(contexts=hrprob.Finite(sets)).known(1).sets, sets)
+    np.testing.assert_array_equal(hrprob.Problem(contexts=hrprob.Finite(sets)).sets, sets)

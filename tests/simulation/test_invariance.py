@@ -119,7 +119,7 @@ LONG = {
 
 @pytest.fixture(scope="module")
 def long_reference() -> xarray.Dataset:
-    return run(LONG, hrprob.Problem(), users=5000, trials=40)
+    return run(LONG, hrprob.Problem(), users=3000, trials=24)
 
 
 @pytest.mark.slow
@@ -128,14 +128,14 @@ def long_reference() -> xarray.Dataset:
     [
         {"trials": 1},
         {"trials": 7},
-        {"trials": 40, "workers": 1},
+        {"trials": 24, "workers": 1},
         {"trials": 20, "block": 4},
-        {"trials": 40, "block": 40},
+        {"trials": 24, "block": 24},
     ],
     ids=str,
 )
 def test_long_runs(long_reference: xarray.Dataset, cut: dict[str, int]) -> None:
-    assert_same(run(LONG, hrprob.Problem(), users=5000, **cut), long_reference)
+    assert_same(run(LONG, hrprob.Problem(), users=3000, **cut), long_reference)
 
 
 @pytest.mark.slow
@@ -144,4 +144,4 @@ def test_long_runs_in_other_stretches(
     long_reference: xarray.Dataset, monkeypatch: pytest.MonkeyPatch, numbers: int
 ) -> None:
     monkeypatch.setattr(engine, "MOST_CONTEXT_NUMBERS", numbers)
-    assert_same(run(LONG, hrprob.Problem(), users=5000, trials=40), long_reference)
+    assert_same(run(LONG, hrprob.Problem(), users=3000, trials=24), long_reference)

@@ -86,7 +86,7 @@ class Laplace:
     streaming: ClassVar[bool] = True
     refit: ClassVar[float] = 1.05
     points: int = 1024
-    few: int = 256
+    few: int = 1024
 
     def __post_init__(self) -> None:
         for name, remedy in (("points", "0 goes without the points"), ("few", "it is a number of rows")):

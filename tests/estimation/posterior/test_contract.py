@@ -88,8 +88,10 @@ def plain():
 
 
 def case(model, prior, engine):
-    slow = (model, prior, engine) not in FAST
-    return pytest.param(model, prior, engine, marks=[pytest.mark.slow] if slow else [])
+    marks = [] if (model, prior, engine) in FAST else [pytest.mark.slow]
+    if engine in ("nuts", "svi") and model in ("student-t", "truncated-normal"):
+        marks.append(pytest.mark.study)
+    return pytest.param(model, prior, engine, marks=marks)
 
 
 @pytest.mark.parametrize(("model", "prior", "engine"), [case(*each) for each in CASES])

@@ -183,7 +183,16 @@ def test_what_cannot_be_is_refused(engine, field):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("phi", [PHI, EDGE], ids=["paper", "edge"])
-@pytest.mark.parametrize("model", ["gaussian", "student-t", "truncated-normal", "mixture"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gaussian",
+        *(
+            pytest.param(model, marks=pytest.mark.study)
+            for model in ("student-t", "truncated-normal", "mixture")
+        ),
+    ],
+)
 def test_nuts_is_sound_with_every_model_and_near_the_edge_of_the_ball(model, phi):
     import arviz_stats
 
@@ -201,7 +210,7 @@ def test_nuts_is_sound_with_every_model_and_near_the_edge_of_the_ball(model, phi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("users", [30, 100, 300])
+@pytest.mark.parametrize("users", [30, *(pytest.param(n, marks=pytest.mark.study) for n in (100, 300))])
 def test_svi_has_the_means_of_nuts_from_thirty_users_on(users, target):
     data = gathered(users, seed=users)
     found = {}
