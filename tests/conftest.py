@@ -19,11 +19,67 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 
-# Slow tests of these are studies: repetitions that take minutes each. `pytest -m study` runs them.
+# Which tests are slow (several seconds) is marked beside them or, where it was measured to be so, told
+# here by a part of their names. Studies (minutes, `pytest -m study`) are slow too.
+_SLOW = (
+    "hrprob/comparison/coverage.py::",
+    "hrprob/comparison/sequential.py::hrprob.comparison.sequential.decide",
+    "hrprob/fitting/posterior.py::hrprob.fitting.posterior.Posterior.concerns",
+    "hrprob/fitting/posterior.py::hrprob.fitting.posterior.Posterior.load",
+    "hrprob/policies/contextual_ids.py::hrprob.policies.contextual_ids.ContextualIDS",
+    "hrprob/policies/exact_optimism.py::hrprob.policies.exact_optimism.HRUCBExact",
+    "hrprob/reproduce/command.py::hrprob.reproduce.command.reproduce",
+    "comparison/test_paired.py::test_a_run_is_gone_on_with",
+    "comparison/test_paired.py::test_trials_are_added_until_it_is_decided",
+    "comparison/test_play.py::test_one_command_plays_it",
+    "comparison/test_runs.py::test_results_of_the_same_users_become_one",
+    "comparison/test_runs.py::test_results_of_other_users_are_refused",
+    "comparison/test_runs.py::test_several_problems_are_a_suite",
+    "comparison/test_runs.py::test_trials_are_added_from_the_command_line",
+    "diagnostics/test_outcomes.py::test_heavy_tails_are_seen_by_every_check",
+    "diagnostics/test_replicate.py::test_data_sets_are_the_trials_of_a_simulation",
+    "estimation/posterior/test_contract.py::test_engines_keep_their_contract",
+    "estimation/posterior/test_engines.py::test_a_bad_approximation_is_not_trusted",
+    "estimation/posterior/test_engines.py::test_engines_agree_with_random_walk_metropolis",
+    "estimation/posterior/test_target.py::test_derivatives_are_those_of_the_log_density",
+    "estimation/test_glse.py::test_solve_is_the_definition",
+    "models/test_models.py::test_priors_are_what_they_say[3]",
+    "policies/test_beyond.py::test_calibrated_is_as_the_plain_loop",
+    "policies/test_beyond.py::test_compiled_is_as_the_plain_loop",
+    "policies/test_beyond.py::test_one_action_costs_nothing",
+    "policies/test_contract.py::test_batched_is_as_one_by_one[contextual-ids]",
+    "policies/test_contract.py::test_batched_is_as_one_by_one[greedy-first]",
+    "policies/test_contract.py::test_batched_is_as_one_by_one[thompson",
+    "policies/test_contract.py::test_compiled_is_as_interpreted[contextual-ids]",
+    "policies/test_contract.py::test_compiled_is_as_interpreted[thompson",
+    "policies/test_contract.py::test_learns_nothing_from_rounds_not_taken[contextual-ids]",
+    "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[contextual-ids]",
+    "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[hr-ucb-weighted]",
+    "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[sigma-max-ucb]",
+    "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[weighted-oful]",
+    "policies/test_thompson.py::test_an_engine_outside_the_program_is_fitted_between_stretches",
+    "problem/test_hidden.py::test_normal_levels",
+    "problem/test_hidden.py::test_uniform_levels_against_brute_force",
+    "problem/test_objective.py::test_costs_of_rounds_add_up_to_what_a_stay_loses",
+    "reproduce/test_command.py::test_a_broken_part_is_played_anew",
+    "reproduce/test_command.py::test_other_settings_are_played_anew",
+    "simulation/test_against_plain.py::test_engine_equals_plain_loop[cmdp]",
+    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb eager",
+    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb paper]",
+    "simulation/test_extensions.py::test_a_chosen_sample_set",
+    "simulation/test_extensions.py::test_a_wrong_belief",
+    "simulation/test_extensions.py::test_the_oracles_value_is_the_mean_of_its_lifetimes",
+    "simulation/test_extensions.py::test_values_are_means_of_what_users_bring",
+    "simulation/test_extensions.py::test_with",
+    "simulation/test_lifetimes.py::test_no_stay_is_cut_off",
+    "simulation/test_lifetimes.py::test_regret_is_what_was_lost",
+    "informative]",
+    "test_cli_fit.py::test_a_fit_prints_a_table_and_leaves_its_results",
+    "test_fit.py::test_a_tree_has_what_arviz_looks_for",
+    "test_fit.py::test_gathered_rounds_are_those_that_were_played",
+    "test_readme.py::test_examples_run",
+)
 _STUDIES = (
-    "tests/diagnostics/",
-    "tests/policies/test_beyond.py",
-    "test_extensions.py",
     "test_speed.py::test_cost",
     "test_speed.py::test_memory",
     # Every run of the reproduction, which is tested, compares the same curves.
@@ -34,10 +90,13 @@ _STUDIES = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the studies, before any mark decides what is left out."""
+    """Mark what is slow and what is a study, before any mark decides what is left out."""
     for item in items:
-        if item.get_closest_marker("slow") and any(place in item.nodeid for place in _STUDIES):
+        marked = item.get_closest_marker("slow") is not None
+        if any(part in item.nodeid for part in _STUDIES) or ("tests/diagnostics/" in item.nodeid and marked):
             item.add_marker("study")
+        if item.get_closest_marker("study") or any(part in item.nodeid for part in _SLOW):
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True, scope="module")

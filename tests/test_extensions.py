@@ -35,7 +35,7 @@ def test_what_is_resolved_makes_the_same_experiment(name):
     assert "greedy" in {policy.kind for policy in experiment.policies.values()}
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("name", FILES)
 def test_it_runs(name, tmp_path, capsys):
     out = tmp_path / "out"

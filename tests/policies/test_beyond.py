@@ -109,7 +109,7 @@ FIRST = list({kind: variant for variant, (kind, _, _) in reversed(VARIANTS.items
 @pytest.mark.parametrize(
     "variant",
     [
-        pytest.param(variant, marks=[] if variant in FIRST else [pytest.mark.slow], id=variant)
+        pytest.param(variant, marks=[] if variant in FIRST else [pytest.mark.study], id=variant)
         for variant in VARIANTS
     ],
 )
@@ -141,7 +141,7 @@ BEYOND = [
     "kl-ulcb",
     "variance-thompson",
     "weighted-oful",
-    pytest.param("ids", marks=pytest.mark.slow),
+    pytest.param("ids", marks=pytest.mark.study),
 ]
 
 
@@ -184,7 +184,7 @@ SURE = {
 }
 
 
-@pytest.mark.parametrize("kind", [*SURE, pytest.param("ids", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", [*SURE, pytest.param("ids", marks=pytest.mark.study)])
 def test_who_knows_the_truth_serves_the_best_action(kind: str) -> None:
     oracle = hrprob.Oracle()
     with double_precision():
@@ -212,7 +212,7 @@ def test_with_a_known_variance_the_weighted_estimator_is_ridge() -> None:
     np.testing.assert_allclose(found.phi.mean, 0.0, atol=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_weights_pay() -> None:
     """On strongly heteroscedastic rounds the weighted estimator errs less, in mean square over data sets.
 
@@ -308,7 +308,7 @@ def exploring(problem: hrprob.Problem, users: int) -> np.ndarray:
     return np.asarray(carry.learning.state.exploring)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_greedy_first_explores_where_greedy_locks_in_and_only_there() -> None:
     assert np.all(exploring(ONE_SET, 300) == 1)
     assert np.all(exploring(hrprob.Problem(), 300) == 0)
@@ -352,7 +352,7 @@ def test_there_is_a_default() -> None:
     assert not DEFAULT.knows_truth
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_the_default_where_greedy_is_linear() -> None:
     """One set of actions: greedy ends near 3000 ± 400 (20 trials), the default near 200 ± 60."""
     problem = ONE_SET.replace(satisfaction=hrprob.Uniform(-1.0, 0.5))
@@ -366,7 +366,7 @@ def test_the_default_where_greedy_is_linear() -> None:
     assert float(second.mean()) < 0.5 * float(first.mean())
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(("contexts", "most"), [("paper", 250), ("discrete", 20)])
 def test_the_default_in_the_settings_of_the_paper(contexts: str, most: float) -> None:
     sets = Path(hrprob.__file__).parent / "experiments" / "reference" / "discrete_contexts.csv"
@@ -375,7 +375,7 @@ def test_the_default_in_the_settings_of_the_paper(contexts: str, most: float) ->
     assert float(run.regret.isel(user=-1).mean()) <= most
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("kind", "parameters", "least", "most"),
     [

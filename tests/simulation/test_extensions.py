@@ -142,7 +142,7 @@ def assert_mean_zero(surplus: np.ndarray) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["hidden", "redrawn", *(pytest.param(name, marks=pytest.mark.slow) for name in list(WORLDS)[2:])],
+    ["hidden", "redrawn", *(pytest.param(name, marks=pytest.mark.study) for name in list(WORLDS)[2:])],
 )
 def test_the_oracles_value_is_the_mean_of_its_lifetimes(name: str) -> None:
     assert_mean_zero(lost(WORLDS[name], hrprob.Oracle()))
@@ -153,11 +153,11 @@ def test_the_oracles_value_is_the_mean_of_its_lifetimes(name: str) -> None:
     [
         ("hidden", hrprob.Random(eager=True)),
         ("redrawn", hrprob.HRUCB(radius="constant", xi=5.0, eager=True)),
-        pytest.param("hidden", hrprob.HRUCB(radius="constant", xi=5.0, eager=True), marks=pytest.mark.slow),
-        pytest.param("mixture", hrprob.Thompson(eager=True), marks=pytest.mark.slow),
-        pytest.param("redrawn", hrprob.Thompson(eager=True), marks=pytest.mark.slow),
-        pytest.param("hidden", hrprob.Thompson(eager=True), marks=pytest.mark.slow),
-        pytest.param("student-t", hrprob.Greedy(eager=True, noise="normal"), marks=pytest.mark.slow),
+        pytest.param("hidden", hrprob.HRUCB(radius="constant", xi=5.0, eager=True), marks=pytest.mark.study),
+        pytest.param("mixture", hrprob.Thompson(eager=True), marks=pytest.mark.study),
+        pytest.param("redrawn", hrprob.Thompson(eager=True), marks=pytest.mark.study),
+        pytest.param("hidden", hrprob.Thompson(eager=True), marks=pytest.mark.study),
+        pytest.param("student-t", hrprob.Greedy(eager=True, noise="normal"), marks=pytest.mark.study),
     ],
     ids=lambda part: part if isinstance(part, str) else part.kind,
 )
@@ -166,7 +166,7 @@ def test_costs_of_rounds_are_what_was_lost(name: str, policy: hrprob.Policy) -> 
     assert_mean_zero(lost(WORLDS[name], policy))
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_costs_of_rounds_under_another_objective(plain: Any) -> None:
     """Total reward, a new action every round: costs against v* less the outcomes, which the plain loop has."""
     problem = WORLDS["mixture"].replace(objective=hrprob.Reward())
@@ -206,10 +206,10 @@ class Probe(hrprob.Policy):
     ("name", "eager"),
     [
         ("hidden", False),
-        pytest.param("hidden", True, marks=pytest.mark.slow),
-        pytest.param("redrawn", False, marks=pytest.mark.slow),
-        pytest.param("redrawn", True, marks=pytest.mark.slow),
-        pytest.param("mixture", False, marks=pytest.mark.slow),
+        pytest.param("hidden", True, marks=pytest.mark.study),
+        pytest.param("redrawn", False, marks=pytest.mark.study),
+        pytest.param("redrawn", True, marks=pytest.mark.study),
+        pytest.param("mixture", False, marks=pytest.mark.study),
     ],
 )
 def test_a_hidden_level_is_seen_by_nobody(name: str, eager: bool) -> None:
