@@ -167,7 +167,7 @@ class Agent:
             wanted = "be left out: the level tells" if self._told else "be told: the level is hidden"
             raise InvalidInput("left", f"must {wanted}", left, "see `satisfaction` of the agent")
         stay, r = self._stay, check_number("outcome", outcome, remedy="it is what the round gave")
-        if self._quota(stay) > 0:
+        if stay.taken < stay.quota:
             self.samples += 1
             stay.take(r)
         stay.played += 1
@@ -194,12 +194,6 @@ class Agent:
             return float("inf")
         return check_number("beta", beta, remedy="a number, or infinity for a user who leaves at once")
 
-    def _quota(self, stay: _Stay) -> float:
-        with double_precision():
-            samples, users = jnp.asarray(float(self.samples)), jnp.asarray(float(self.users))
-            context = jnp.asarray(stay.contexts[stay.action])
-            return float(self.policy.quota(self.state, samples, users, context))
-
     def _part(self, *, left: bool) -> None:
         """Learn from what is left of the stay, and let the policy close it."""
         self._learn(left=left)
@@ -221,6 +215,9 @@ class Agent:
             stay.action = int(
                 self._select(self.policy, self.state, key, jnp.asarray(stay.contexts), stay.beta)
             )
+            samples, users = jnp.asarray(float(self.samples)), jnp.asarray(float(self.users))
+            context = jnp.asarray(stay.contexts[stay.action])
+            stay.quota = float(self.policy.quota(self.state, samples, users, context))
         return stay.action
 
     def _learn(self, *, left: bool) -> None:
@@ -251,6 +248,7 @@ class _Stay:
     contexts: np.ndarray
     beta: float
     action: int = 0
+    quota: float = 0.0
     played: int = 0
     taken: int = 0
     total: float = 0.0

@@ -31,7 +31,7 @@ __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
 
 # Rows that an eager policy has for a user, one for each action served.
-EAGER_SLOTS = 4
+EAGER_SLOTS = 8
 # Data for a fit outside are padded to a power of 8 times this, so that a run of some thousand
 # users compiles once.
 LEAST_ROWS = 2048
@@ -60,7 +60,9 @@ class BayesLearner(Learner):
         The posterior is fitted anew when the number of users has grown by this factor;
         unless given, what suits the engine (1.05 for "laplace", 1.2 for "smc", else 1.5).
     growth : float, optional
-        K, where the sample set may grow by so many rounds a user only.
+        K, where the sample set may grow by so many rounds a user only. Without it every round is
+        taken for which there is room: an eager policy has room for eight actions of a user, and a
+        model that needs outcomes one by one for sixteen of each action.
     """
 
     engine: Any = dataclasses.field(default="laplace", kw_only=True)
@@ -144,11 +146,18 @@ class BayesLearner(Learner):
             (closed.warm, self.warm_rows),
         ]
         belief = once(
-            jnp.asarray(self.due)[number],
+            jnp.asarray(self.due)[number] | self.engine.worn(state.belief),
             lambda belief: self.engine.fit(self.target, tables, belief),
             state.belief,
         )
         return BayesState(closed, belief)
+
+    def quota(self, state: BayesState, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+        """Return how many more rounds may be taken: no more than can be written down."""
+        allowed = super().quota(state, taken, user, context)
+        room = ledger.room(state.ledger, context)
+        # Warm-up users have rows of their own.
+        return jnp.where(user > self.warmup, jnp.minimum(allowed, room), allowed)
 
     def pauses(self, users: int) -> list[int]:
         """Return after which users the posterior is fitted from outside; none for a streaming engine."""

@@ -124,6 +124,10 @@ class IDS(BayesLearner):
         believed = super().init()
         return IDSState(believed, *self._draw(believed, jnp.zeros((), jnp.int32)))
 
+    def quota(self, state: IDSState, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+        """Return how many more rounds may be taken."""
+        return super().quota(state.believed, taken, user, context)
+
     def _draw(self, believed: BayesState, user: jax.Array) -> tuple[jax.Array, jax.Array]:
         # One key a user for all trials: their beliefs differ, and so do the draws.
         key = jax.random.fold_in(jax.random.key(_SEED), user)

@@ -3,10 +3,10 @@
 Every user has the same number of rows in one long table, so that a row's place depends on
 the user's number alone and all trials of a batch write to the same place. A lazy policy
 serves one action a user and needs one row. An eager one needs a row for each action that
-the user is served; rounds of an action for which there is no row left are not recorded.
+the user is served; rounds of an action for which there is no row left are not taken.
 Which these are depends on what was chosen before, never on the outcome itself, and so
 biases nothing. The same holds for single outcomes beyond the sixteenth of a row, where a
-model needs them one by one.
+model needs them one by one. :func:`room` says how many there is place for.
 
 Warm-up users are served many actions: theirs is a small table of its own, one row for
 each warm-up user and action.
@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from hrprob.estimation.posterior.rows import write_rows
 from hrprob.policies.base import Seen
 
-__all__ = ["Ledger", "close", "empty", "note", "row_of"]
+__all__ = ["Ledger", "close", "empty", "note", "room", "row_of"]
 
 # Outcomes that a row has room for, where a model needs them one by one.
 OUTCOMES = 16
@@ -46,7 +46,7 @@ def empty(kind: type, *, rows: int, warm: int, slots: int, dimension: int) -> Le
 
 def note(ledger: Ledger, seen: Seen, warm_row: jax.Array) -> Ledger:
     """Return the ledger after what was seen; it goes to ``warm_row``, or, if that is negative, to an open row."""
-    same = ledger.actions == seen.action
+    same = _rows_of(ledger, seen.context)
     free = jnp.argmax(ledger.actions < 0)
     slot = jnp.where(jnp.any(same), jnp.argmax(same), free)
     room = jnp.any(same) | (ledger.actions[free] < 0)
@@ -69,6 +69,23 @@ def close(ledger: Ledger, user: jax.Array) -> Ledger:
     place = jnp.maximum(user, 0) * slots
     rows = jax.tree.map(lambda column, new: write_rows(column, new, place), ledger.rows, ledger.open)
     return ledger._replace(rows=rows, open=jax.tree.map(jnp.zeros_like, ledger.open), actions=_free(slots))
+
+
+def room(ledger: Ledger, context: jax.Array) -> jax.Array:
+    """Return how many more outcomes of this context the user who is there has place for."""
+    from hrprob.models import Stays
+
+    mine = _rows_of(ledger, context)
+    if isinstance(ledger.open, Stays):
+        return jnp.where(jnp.any(mine | (ledger.actions < 0)), jnp.inf, 0.0)
+    written = jnp.sum(ledger.open.weight, axis=-1)
+    of_mine = jnp.max(jnp.where(mine, OUTCOMES - written, 0.0))
+    of_free = jnp.where(jnp.any(ledger.actions < 0), 1.0 * OUTCOMES, 0.0)
+    return jnp.where(jnp.any(mine), of_mine, of_free)
+
+
+def _rows_of(ledger: Ledger, context: jax.Array) -> jax.Array:
+    return jnp.all(ledger.open.x == context, axis=-1) & (ledger.actions >= 0)
 
 
 def row_of(kind: type, seen: Seen) -> Any:

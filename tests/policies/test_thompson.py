@@ -12,6 +12,9 @@ from hrprob.errors import InvalidInput
 from hrprob.policies import Seen, ledger, make
 from hrprob.policies.bayes import refit_times
 from hrprob.precision import double_precision
+from hrprob.problem.arrivals import arrivals
+from hrprob.simulation.engine import advance, begin
+from hrprob.source import trial_keys
 
 BAYESIAN = ["thompson", "thompson-known-variance", "thompson-homoscedastic", "bayes-greedy", "bayes-ucb"]
 
@@ -92,14 +95,41 @@ def test_an_eager_policy_has_a_row_for_each_action():
     policy = make("thompson", {"engine": "svi", "eager": True})
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=40)
-        one = {"taken": jnp.ones(())}
-        actions = (3, 5, 3, 7, 1, 9, 9, 3)
-        state = serve(bound, bound.init(), *(seen(1, 2, action, **one) for action in actions))
-        state = serve(bound, state, seen(2, 4, 0, **one))
-    # Actions 3, 5, 7 and 1 have a row; for 9 there is none left.
-    assert state.ledger.rows.rounds[:6].tolist() == [3.0, 1.0, 1.0, 1.0, 1.0, 0.0]
-    assert state.ledger.rows.total[:6].tolist() == [6.0, 2.0, 2.0, 2.0, 4.0, 0.0]
-    assert state.ledger.actions.tolist() == [-1] * 4
+        state = bound.init()
+        taken = []
+        for action in (3, 5, 3, 7, 1, 9, 9, 0, 2, 4, 6, 3):
+            x = jnp.asarray([0.05 * action, 0.1, 0.0, 0.0])
+            room = float(bound.quota(state, jnp.zeros(()), jnp.ones(()), x))
+            taken.append(min(room, 1.0))
+            one = {"taken": jnp.asarray(taken[-1]), "total": jnp.asarray(2.0 * taken[-1]), "context": x}
+            state = bound.update(state, seen(1, 2, action, **one))
+        state = bound.depart(state, jnp.ones(()))
+        state = serve(bound, state, seen(2, 4, 0, taken=jnp.ones(())))
+    # Eight actions have a row; for the ninth, 6, there is none left, and its round is not taken.
+    assert taken == [1.0] * 10 + [0.0, 1.0]
+    assert state.ledger.rows.rounds[:10].tolist() == [3.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0]
+    assert state.ledger.rows.total[:9].tolist() == [6.0, 2.0, 2.0, 2.0, 4.0, 2.0, 2.0, 2.0, 4.0]
+    assert state.ledger.actions.tolist() == [-1] * 8
+
+
+@pytest.mark.parametrize("model", ["gaussian", "student-t"])
+def test_a_round_is_taken_where_it_can_be_written_down(model):
+    """Stays are long here: lazy and eager, what counts as taken is what the ledger has."""
+    problem = hrprob.Problem(satisfaction=hrprob.Fixed(-3.0))
+    for eager in (False, True):
+        policy = make("thompson", {"engine": {"kind": "svi", "steps": 5}, "model": model, "eager": eager})
+        with double_precision():
+            bound, keys = policy.bind(problem, users=12), trial_keys(0, np.arange(3))
+            arrived = arrivals(problem, keys, np.arange(1, 13, dtype=np.uint32))
+            carry, served = advance(problem.rules, bound, keys, begin(bound, keys), arrived)
+        carry, served = jax.tree.map(np.asarray, (carry, served))
+        rows = carry.learning.state.ledger.rows
+        written = (rows.rounds if model == "gaussian" else rows.weight.sum(axis=1)).sum(axis=0)
+        np.testing.assert_array_equal(written, carry.learning.taken)
+        if model == "gaussian" and not eager:
+            np.testing.assert_array_equal(written, served.lifetime.sum(axis=0))
+        else:
+            assert np.all(written < served.lifetime.sum(axis=0))
 
 
 def test_an_engine_outside_the_program_is_fitted_between_stretches():
@@ -184,9 +214,10 @@ def test_engines_from_outside_compile_once(engine):
 )
 def test_every_way_of_learning_learns(parameters):
     policies = {"t": make("thompson", parameters), "random": hrprob.Random()}
-    result = hrprob.simulate(hrprob.Problem(), policies, users=200, trials=4, seed=0)
-    last = result.regret.sel(user=200).mean("trial")
-    assert float(last.sel(policy="t")) < 0.5 * float(last.sel(policy="random"))
+    result = hrprob.simulate(hrprob.Problem(), policies, users=400, trials=4, seed=0)
+    last = result.regret.sel(user=400).mean("trial")
+    # Measured: 0.25 to 0.3.
+    assert float(last.sel(policy="t")) < 0.45 * float(last.sel(policy="random"))
 
 
 @pytest.mark.slow

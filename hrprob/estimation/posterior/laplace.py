@@ -101,6 +101,10 @@ class Laplace:
         """Return the belief as it is: a stay counts from the next fit on."""
         return belief
 
+    def worn(self, belief: Normal) -> jax.Array:
+        """Return that the belief can wait for its next fit."""
+        return jnp.asarray(False)
+
     def fit(self, target: Target, tables: Any, start: Normal) -> Normal:
         """Return the approximation given ``tables``: pairs of data and rows in use."""
         found = fit(target, tables, start.mode)

@@ -8,8 +8,8 @@ the chance of the stay given all before it, with u = θᵀx ~ N(μ, s) and w = f
     - \frac1{2w}\Big[\sum r^2 - 2\mu\sum r + m\mu^2
     - \frac{s(\sum r - m\mu)^2}{w + ms}\Big].
 
-Whenever it is time, the particles are resampled and moved by Metropolis steps against
-all stays so far [1]_, in turn a leap to anywhere in the normal distribution with the
+Whenever it is time, and whenever the effective number of particles falls below a quarter, the
+particles are resampled and moved by Metropolis steps against all stays so far [1]_, in turn a leap to anywhere in the normal distribution with the
 particles' own moments, which most particles take, and a step of a random walk, which
 mends what that normal misses. A draw takes a particle by its weight, θ given it,
 and keeps the pair as :mod:`.conjugate` says: so the prior of θ is the one on the ball,
@@ -43,6 +43,8 @@ __all__ = ["SMC", "Cloud"]
 _PRIORS = (priors.Uniform, priors.Gaussian)
 # Leaps spread so much wider than the particles.
 _WIDER = 1.2
+# Below this share of effective particles they are moved at once; above it their spread is trusted.
+_LEAST_SHARE = 0.25
 # Rows looked at by all particles in one step.
 _BLOCK = 32
 
@@ -141,9 +143,11 @@ class SMC:
         key = jax.random.fold_in(jax.random.wrap_key_data(start.key), seen[0] ^ seen[1])
         by_pick, by_moves, after = jax.random.split(key, 3)
         weight = jax.nn.softmax(start.log_weight)
-        mean = weight @ start.z
+        # A few particles that carry all the weight have no spread of their own to move by.
+        level = jax.nn.softmax(_tempered(start.log_weight))
+        mean = level @ start.z
         d = start.z.shape[-1]
-        spread = (start.z - mean).T @ (weight[:, None] * (start.z - mean)) + 1e-9 * jnp.eye(d)
+        spread = (start.z - mean).T @ (level[:, None] * (start.z - mean)) + 1e-9 * jnp.eye(d)
         factor = cholesky(spread)
         inverse = _inverse(factor)
         picked = start.z[_systematic(by_pick, weight, n)]
@@ -191,9 +195,9 @@ class SMC:
         # A point pulled onto the sphere has no finite z: take one just within.
         return jnp.concatenate([from_ball((1.0 - 1e-12) * theta, bounds.theta), z_phi])
 
-    def effective(self, belief: Cloud) -> jax.Array:
-        """Return the effective number of particles."""
-        return 1.0 / jnp.sum(jax.nn.softmax(belief.log_weight) ** 2)
+    def worn(self, belief: Cloud) -> jax.Array:
+        """Return whether so few particles carry the weight that they must be moved at once."""
+        return _effective(belief.log_weight) < _LEAST_SHARE * self.particles
 
     def _moments(self, target: Target, z: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
         phi = to_ball(z, target.setting.bounds.phi)
@@ -227,6 +231,25 @@ class SMC:
         determinant = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
         value = -0.5 * (sums.log_variance + sums.squares - fitted + contract(z, z)) - determinant
         return value + _phi_tilt(target, phi), (covariance, sums.sum_rx)
+
+
+def _effective(log_weight: jax.Array) -> jax.Array:
+    """Return the effective number of particles."""
+    return 1.0 / jnp.sum(jax.nn.softmax(log_weight) ** 2)
+
+
+def _tempered(log_weight: jax.Array) -> jax.Array:
+    """Return the log weights, multiplied by the largest number up to 1 that leaves enough particles."""
+    least = _LEAST_SHARE * log_weight.shape[0]
+
+    def halve(_: Any, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        low, high = ends
+        middle = 0.5 * (low + high)
+        enough = _effective(middle * log_weight) >= least
+        return jnp.where(enough, middle, low), jnp.where(enough, high, middle)
+
+    power = lax.fori_loop(0, 30, halve, (jnp.zeros(()), jnp.ones(())))[0]
+    return jnp.where(_effective(log_weight) >= least, 1.0, power) * log_weight
 
 
 def _theta_precision(target: Target) -> Any:

@@ -142,6 +142,29 @@ def test_smc_carries_what_a_fit_would_find(prior, target, data):
         assert np.ptp(np.asarray(apart)) < 1e-9
 
 
+@pytest.mark.slow
+def test_smc_is_moved_when_one_stay_outweighs_all_others(target, data):
+    """A stay of thousands of rounds leaves one particle with all the weight, until the cloud is moved."""
+    smc, laplace = make_engine("smc"), make_engine("laplace")
+    long = Stays(jnp.asarray([[0.3, 0.2, -0.1, 0.4]]), *(jnp.asarray([v]) for v in (3000.0, 900.0, 6900.0)))
+    tables = [(data, len(data.rounds)), (long, 1)]
+    with double_precision():
+        cloud = smc.fit(target, tables[:1], smc.init(target))
+        assert not smc.worn(cloud)
+        after = smc.absorb(target, cloud, jax.tree.map(lambda column: column[0], long))
+        assert smc.worn(after)
+        for _ in range(2):
+            after = smc.fit(target, tables, after)
+        normal = laplace.fit(target, tables, laplace.init(target))
+        keys = jax.random.split(jax.random.key(0), 2000)
+        one, other = (
+            np.asarray(jax.vmap(lambda key, e=engine, b=belief: e.draw(target, b, key))(keys))
+            for engine, belief in ((smc, after), (laplace, normal))
+        )
+    shift = np.abs(one.mean(0) - other.mean(0)) / other.std(0)
+    assert shift.max() < 0.5
+
+
 def test_smc_says_what_it_cannot_do():
     other = Target(make_model("student-t"), make_prior("uniform"), Setting(4))
     with pytest.raises(InvalidInput):
