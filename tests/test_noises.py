@@ -202,6 +202,15 @@ def test_the_normal_is_a_limit_of_all(noise, like):
     np.testing.assert_allclose(noise.inverse_chance(z), like.inverse_chance(z), rtol=2e-6)
 
 
+@pytest.mark.parametrize("noise", [Mixture(), Mixture(ratio=3.0), Mixture(ratio=0.2)])
+def test_the_wider_component_is_the_tail(noise):
+    with double_precision():
+        wider = max(map(float, noise.components()[1]))
+        traced = jax.jit(lambda noise: noise.tail)(noise)
+    assert float(noise.tail) == pytest.approx(wider, rel=1e-15)
+    assert float(traced) == pytest.approx(wider, rel=1e-15)
+
+
 def test_quantile_undoes_cdf():
     # The wall is at a chance of 0.023, from which what lies beyond must differ by more than rounding.
     chance = np.array([1e-6, 1e-4, 0.3, 0.5, 0.8, 1 - 1e-6])

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from hrprob.errors import InvalidInput, check_number
 from hrprob.noise.base import Tailed
 from hrprob.noise.normal import NORMAL
+from hrprob.precision import float64
 from hrprob.record import record, settle
 from hrprob.source import Purpose, Source
 
@@ -73,7 +74,7 @@ class Mixture(Tailed):
     @property
     def tail(self) -> Any:
         """The wider component's deviation."""
-        return max(self.components()[1])
+        return _wider(self)
 
     def components(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """Return (m₁, m₂) and (s₁, s₂)."""
@@ -116,3 +117,8 @@ class Mixture(Tailed):
         normal = source.normal(Purpose.NOISE, (rounds,), start)
         first = source.uniform(Purpose.NOISE_AUXILIARY, (rounds,), start) < self.weight
         return jnp.where(first, lower + narrow * normal, upper + wide * normal)
+
+
+@float64
+def _wider(noise: Mixture) -> jax.Array:
+    return jnp.maximum(*noise.components()[1])
