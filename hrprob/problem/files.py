@@ -25,19 +25,14 @@ def read_context_sets(path: str | Path) -> np.ndarray:
 
 def read_contexts(field: str, path: str | Path, first: str) -> np.ndarray:
     """Return the contexts of a CSV file with the columns ``first``, action, x1, ..., xd."""
-    text = _text(field, path)
-    try:
-        rows = [row for row in csv.reader(text.splitlines()) if row]
-    except csv.Error as error:
-        raise InvalidInput(field, "must be a CSV file", str(path), str(error)) from None
-    header = [name.strip() for name in rows[0]] if rows else []
+    header, rows = _table(field, path)
     dimension = len(header) - 2
     if dimension < 1 or header != [first, "action", *(f"x{j + 1}" for j in range(dimension))]:
         raise InvalidInput(
             field, f"must have the columns {first}, action, x1, ..., xd", ",".join(header), f"see {path}"
         )
     points: dict[tuple[int, int], list[float]] = {}
-    for line, row in enumerate(rows[1:], start=2):
+    for line, row in rows:
         try:
             if len(row) != dimension + 2:
                 raise ValueError
@@ -48,12 +43,12 @@ def read_contexts(field: str, path: str | Path, first: str) -> np.ndarray:
             raise InvalidInput(field, "must hold numbers only", ",".join(row), remedy) from None
     sets, actions = (max((place[axis] for place in points), default=0) for axis in (0, 1))
     # Counted before any product is laid out: one stray number may be huge.
-    whole = 0 < len(points) == sets * actions == len(rows) - 1 and min(min(place) for place in points) >= 1
+    whole = 0 < len(points) == sets * actions == len(rows) and min(min(place) for place in points) >= 1
     if not whole:
         raise InvalidInput(
             field,
             f"must have one row for every {first} and action",
-            f"{len(rows) - 1} rows",
+            f"{len(rows)} rows",
             f"number {first}s and actions from 1, each pair once, in {path}",
         )
     return np.array([[points[s + 1, a + 1] for a in range(actions)] for s in range(sets)])
@@ -61,15 +56,18 @@ def read_contexts(field: str, path: str | Path, first: str) -> np.ndarray:
 
 def read_levels(field: str, path: str | Path) -> list[float]:
     """Return the levels of a CSV file with the one column beta."""
-    rows = [row for row in csv.reader(_text(field, path).splitlines()) if row]
-    if not rows or [name.strip() for name in rows[0]] != ["beta"]:
-        header = ",".join(rows[0]) if rows else ""
-        raise InvalidInput(field, "must have the one column beta", header, f"see {path}")
-    try:
-        return [float(entry) for (entry,) in rows[1:]]
-    except ValueError:
-        remedy = f"one a line after the first in {path}"
-        raise InvalidInput(field, "must hold numbers only", str(path), remedy) from None
+    header, rows = _table(field, path)
+    if header != ["beta"]:
+        raise InvalidInput(field, "must have the one column beta", ",".join(header), f"see {path}")
+    levels = []
+    for line, row in rows:
+        try:
+            (entry,) = row
+            levels.append(float(entry))
+        except ValueError:
+            remedy = f"line {line} of {path} needs one number"
+            raise InvalidInput(field, "must hold numbers only", ",".join(row), remedy) from None
+    return levels
 
 
 def check_digest(path: str | Path, wanted: Any) -> str | None:
@@ -79,6 +77,17 @@ def check_digest(path: str | Path, wanted: Any) -> str | None:
     if wanted is not None and got is not None and wanted != got:
         raise InvalidInput("sha256", f"must be {got}", wanted, f"{path} is not the file that was meant")
     return got
+
+
+def _table(field: str, path: str | Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the header of a CSV file, and the rows after it, each with the number of its line."""
+    reader = csv.reader(_text(field, path).splitlines())
+    try:
+        rows = [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise InvalidInput(field, "must be a CSV file", str(path), str(error)) from None
+    header = [name.strip() for name in rows[0][1]] if rows else []
+    return header, rows[1:]
 
 
 def _text(field: str, path: str | Path) -> str:
