@@ -43,6 +43,9 @@ __all__ = [
     "Withholding",
 ]
 
+# The users whom a function is tried for: many early ones, and some far apart.
+_TRIED = np.array([*range(1, 65), *(2**k for k in range(7, 13))], dtype=np.uint32)
+
 # Longer sequences are described by their shape: a manifest is to be read.
 _MOST_DESCRIBED = 1000
 
@@ -147,17 +150,21 @@ class ContextFunction:
         return {"function": _name(self.function), "actions": self.actions}
 
     def check_dimension(self, dimension: int) -> None:
-        """Raise unless the first users have contexts of this dimension, of norm at most 1."""
+        """Raise unless some users, the first among them, have contexts of this dimension, of norm at most 1."""
         remedy = "it is called as function(key, user) and must return one context an action"
-        users = [_try(self.function, user, remedy) for user in (1, 2, 3)]
-        for array in users:
-            if array.shape != (self.actions, dimension):
-                must = f"must return an array {(self.actions, dimension)}"
-                raise InvalidInput("contexts.function", must, array.shape, remedy)
         try:
-            check_contexts("function", np.stack(users), "user")
+            contexts = _try(self.function, remedy)
         except InvalidInput as complaint:
             raise complaint.within("contexts") from None
+        if contexts.shape[1:] != (self.actions, dimension):
+            must = f"must return an array {(self.actions, dimension)}"
+            raise InvalidInput("contexts.function", must, contexts.shape[1:], remedy)
+        for user, given in zip(_TRIED, contexts, strict=True):
+            try:
+                check_contexts("function", given[None], "user")
+            except InvalidInput as complaint:
+                remedy = f"so it is for user {user}; the theory bounds every context by 1"
+                raise InvalidInput("contexts.function", complaint.must, complaint.got, remedy) from None
 
     def draw(self, source: Source, dimension: int) -> jax.Array:
         """Return the contexts (users, trials, actions, d)."""
@@ -173,7 +180,7 @@ class Drifting:
     r"""Contexts on the unit sphere about a direction that turns.
 
     User t has contexts :math:`x \propto g + \text{pull} \cdot m_t`, g a standard normal vector and
-    :math:`m_t` the unit vector at the angle 2πt/period in the plane of the first two coordinates.
+    :math:`m_t` the unit vector at the angle 2π(t − 1)/period in the plane of the first two coordinates.
 
     Parameters
     ----------
@@ -332,10 +339,19 @@ class LevelFunction(SeenLevels):
             if getattr(self, name) is not None:
                 remedy = "it bounds the levels"
                 settle(self, **{name: check_number(name, getattr(self, name), remedy=remedy)})
+        low, high = self.support
+        if low > high:
+            raise InvalidInput("high", f"must be at least `low` = {low:g}", high, "swap the two")
         remedy = "it is called as function(key, user) and must return one level"
-        level = _try(self.function, 1, remedy)
-        if level.shape != () or not np.isfinite(level):
-            raise InvalidInput("function", "must return a number", level, remedy)
+        levels = _try(self.function, remedy)
+        if levels.ndim != 1:
+            raise InvalidInput("function", "must return a number", levels[0], remedy)
+        fine = np.isfinite(levels) & (levels >= low) & (levels <= high)
+        if not np.all(fine):
+            first = int(np.argmin(fine))
+            remedy = f"so it is for user {_TRIED[first]}; mend the function, or move `low` and `high`"
+            must = f"must return finite levels within [{low:g}, {high:g}]"
+            raise InvalidInput("function", must, levels[first], remedy)
 
     def described(self) -> dict[str, Any]:
         """Return it as plain data: the function by its name."""
@@ -389,10 +405,15 @@ def _name(function: Any) -> str:
     return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
 
-def _try(function: Callable[..., Any], user: int, remedy: str) -> np.ndarray:
+def _try(function: Callable[..., Any], remedy: str) -> np.ndarray:
+    """Return what a function gives to each of the users it is tried for."""
+
+    def one(key: jax.Array, user: jax.Array) -> jax.Array:
+        return jnp.asarray(function(key, user), dtype=float)
+
     with double_precision():
         try:
-            return np.asarray(function(jax.random.key(0), jnp.uint32(user)), dtype=float)
+            return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(0), len(_TRIED)), _TRIED))
         except Exception as error:
             # Whatever somebody's function does, it is theirs that must be mended.
             reason = f"{type(error).__name__}: {error}"

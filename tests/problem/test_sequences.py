@@ -162,6 +162,10 @@ def test_nothing_is_learned_of_what_is_withheld() -> None:
     assert np.all(theta[:2] != 0)
 
 
+def late(then: Any, before: Any, after: int = 3) -> Any:
+    return lambda key, user: jnp.where(user > after, then, before)
+
+
 # What was made, then the field and the words that the message must have.
 BAD = [
     (lambda: hrprob.ContextSequence("no_such.csv"), "users", "No such file"),
@@ -179,6 +183,10 @@ BAD = [
     (lambda: hrprob.ContextFunction(len, 0), "actions", "at least one action"),
     (lambda: hrprob.LevelFunction(lambda key, user: jnp.zeros(2)), "function", "one level"),
     (lambda: hrprob.LevelFunction(lambda key: 1.0), "function", "TypeError"),
+    (lambda: hrprob.LevelFunction(late(jnp.nan, 0.0)), "function", "user 4"),
+    (lambda: hrprob.LevelFunction(late(2.0, 0.0), low=-1.0, high=1.0), "function", "[-1, 1], got 2.0"),
+    (lambda: hrprob.LevelFunction(late(0.0, 0.0), low=1.0, high=-1.0), "high", "swap"),
+    (lambda: hrprob.LevelFunction(late(0.0, 0.0), low=0.5), "function", "[0.5, inf]"),
     (lambda: hrprob.Drifting(pull=-1.0), "pull", "no pull"),
     (lambda: hrprob.Drifting(period=0.0), "period", "one turn"),
     (lambda: hrprob.Withholding(users=-1), "users", "counts users"),
@@ -197,6 +205,18 @@ BAD = [
         "norm at most 1",
     ),
     (
+        lambda: arrive(
+            [1], contexts=hrprob.ContextFunction(late(jnp.full((2, 4), 1.5), jnp.zeros((2, 4))), 2)
+        ),
+        "contexts.function",
+        "norm at most 1, got 3.0: so it is for user 4",
+    ),
+    (
+        lambda: arrive([1], contexts=hrprob.ContextFunction(late(jnp.nan, jnp.zeros((2, 4)), after=99), 2)),
+        "contexts.function",
+        "user 128",
+    ),
+    (
         lambda: hrprob.Problem(theta=[0.5], phi=[0.5], contexts=hrprob.Drifting()),
         "contexts.kind",
         "one dimension",
@@ -213,7 +233,14 @@ def test_bad_arrivals_are_named(make: Any, field: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("level\n1\n", "beta"), ("beta\nx\n", "numbers only"), ("beta\n1,2\n", "numbers only"), ("", "beta")],
+    [
+        ("level\n1\n", "beta"),
+        ("beta\nx\n", "numbers only"),
+        ("beta\n1,2\n", "numbers only"),
+        ("", "beta"),
+        ("\nbeta\n\n0.5\n\nx\n", "line 6"),
+        ("beta\n" + 200_000 * "1" + "\n", "CSV file"),
+    ],
 )
 def test_bad_files_of_levels_are_named(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "levels.csv"
@@ -230,6 +257,7 @@ def test_bad_files_of_levels_are_named(tmp_path: Path, text: str, words: str) ->
         ("context,action,x1\n1,1,0.5\n", "user, action"),
         ("user,action,x1\n1,1,0.5\n3,1,0.5\n", "every user and action"),
         ("user,action,x1\n1,1,a\n", "line 2"),
+        ("\nuser,action,x1\n\n\n1,1,a\n", "line 5"),
     ],
 )
 def test_bad_files_of_contexts_are_named(tmp_path: Path, text: str, words: str) -> None:
