@@ -302,14 +302,16 @@ def lipschitz_constants(
         remedy="f(L) is the largest variance",
     )
     gaps = (beta_low - bound_theta, beta_high + bound_theta)
-    q_u, q_v, m_h = (_supremum(noise, which, gaps, (variance_floor, w_high)) for which in range(3))
-    if not np.isfinite(q_u + q_v + m_h):
+    suprema = [_supremum(noise, which, gaps, (variance_floor, w_high)) for which in range(3)]
+    # Where nobody leaves at all nothing moves, and derivatives are 0 next to an h without bound.
+    if not np.all(np.isfinite([*suprema, h(0.0, variance_floor, gaps[0], noise)])):
         raise InvalidInput(
             "variance_floor",
             "must leave the derivatives of h below 1e308",
             variance_floor,
             "raise it, or raise `beta_low`: a user who all but never leaves has no finite constant",
         )
+    q_u, q_v, m_h = suprema
     return LipschitzConstants(
         q_u=q_u,
         q_v=q_v,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hrprob.errors import InvalidInput
 from hrprob.estimation.confidence import ConfidenceSets, lipschitz_constants
 from hrprob.lifetime import h, h_gradient
+from hrprob.noise import TruncatedNormal
 from hrprob.precision import double_precision
 from hrprob.problem.link import Affine
 
@@ -230,6 +231,14 @@ def test_domains_without_finite_constants_are_refused():
         lipschitz_constants(LINK, 1.2, beta_low=-1.0, beta_high=1.0, variance_floor=0)
     with pytest.raises(InvalidInput, match=r"derivatives of h below 1e308, got 0\.001"):
         lipschitz_constants(LINK, 1.2, beta_low=-1.0, beta_high=1.0, variance_floor=0.001)
+    # Behind a wall h is infinite and its derivatives 0: finite suprema of nothing.
+    walled, edged = TruncatedNormal(2.5), TruncatedNormal(2.5, edge=0.5)
+    for low, noise in ((-1.0, walled), (-3.0, walled), (-30.0, edged)):
+        with pytest.raises(InvalidInput, match="derivatives of h below 1e308"):
+            lipschitz_constants(LINK, 1.2, beta_low=low, beta_high=1.0, noise=noise)
+    assert (
+        lipschitz_constants(LINK, 1.2, beta_low=0.0, beta_high=1.0, variance_floor=0.5, noise=walled).c3 > 0
+    )
     with pytest.raises(InvalidInput, match="`beta_high` must be at least 1"):
         lipschitz_constants(LINK, 1.2, beta_low=1.0, beta_high=-1.0)
 
