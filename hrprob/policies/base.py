@@ -209,6 +209,12 @@ class Learner(Policy):
         if beliefs["satisfaction"].seen and not problem.satisfaction.seen:
             remedy = 'it sees no level; take "hidden" or "redrawn" ones'
             raise InvalidInput("satisfaction", "must not be seen", self.satisfaction, remedy)
+        levels, noise = beliefs["satisfaction"], beliefs["noise"]
+        if getattr(levels, "needs_tail", False) and noise.tail is None:
+            given = [part for part in ("model", "noise") if getattr(self, part, None) is not None]
+            remedy = "lifetimes averaged over normal levels depend on it; give the noise a `tail`, or take bounded levels"
+            must = "must go with a noise of known tail where normal levels are hidden"
+            raise InvalidInput([*given, "satisfaction"][0], must, noise.kind, remedy)
         # What is believed is in `known` from here on.
         growth = math.inf if self.growth is None else self.growth
         settled = dict.fromkeys(BELIEFS) | {"growth": growth}

@@ -80,6 +80,11 @@ class Hidden:
         """The least and the largest level."""
         return self.of.support
 
+    @property
+    def needs_tail(self) -> bool:
+        """Whether the average depends on how the noise falls far below; see ``tail`` of a noise."""
+        return isinstance(self.of, NormalLevels)
+
     def draw(self, source: Source) -> jax.Array:
         """Return levels of shape (users, trials)."""
         return self.of.draw(source)

@@ -221,3 +221,36 @@ def test_only_distributions_can_be_hidden(kind: type, of: object) -> None:
     with pytest.raises(InvalidInput) as caught:
         kind(of)
     assert caught.value.field == "of"
+
+
+def test_normal_levels_can_be_hidden_under_a_mixture() -> None:
+    problem = hrprob.Problem(
+        phi=(0.2, 0.1, 0.1, 0.1),
+        noise=hrprob.Mixture(),
+        satisfaction=hrprob.Hidden(hrprob.NormalLevels(0.0, 0.3)),
+    )
+    result = hrprob.simulate(problem, hrprob.Greedy(), users=3, trials=2)
+    assert np.all(np.isfinite(result.regret))
+
+
+def test_a_policy_that_believes_in_an_unknown_tail_is_refused() -> None:
+    import numpyro.distributions as dist
+
+    with double_precision():
+        laplace = FromDistribution(dist.Laplace(0.0, 0.5**0.5))
+    normal = hrprob.Hidden(hrprob.NormalLevels(0.0, 0.3))
+    cases = {
+        "noise": (hrprob.Problem(satisfaction=normal), hrprob.Greedy(noise=laplace)),
+        "satisfaction": (
+            hrprob.Problem(noise=laplace, satisfaction=hrprob.Hidden()),
+            hrprob.Greedy(satisfaction=normal),
+        ),
+    }
+    for field, (problem, policy) in cases.items():
+        with pytest.raises(
+            InvalidInput, match=r"known tail.*'distribution'.*give the noise a `tail`"
+        ) as caught:
+            policy.bind(problem, 10)
+        assert caught.value.field == field
+    bounded = hrprob.Problem(satisfaction=hrprob.Hidden())
+    hrprob.Greedy(noise=laplace).bind(bounded, 10)
