@@ -304,7 +304,7 @@ def lipschitz_constants(
     gaps = (beta_low - bound_theta, beta_high + bound_theta)
     suprema = [_supremum(noise, which, gaps, (variance_floor, w_high)) for which in range(3)]
     # Where nobody leaves at all nothing moves, and derivatives are 0 next to an h without bound.
-    if not np.all(np.isfinite([*suprema, h(0.0, variance_floor, gaps[0], noise)])):
+    if not np.all(np.isfinite([*suprema, float(h(0.0, variance_floor, gaps[0], noise))])):
         raise InvalidInput(
             "variance_floor",
             "must leave the derivatives of h below 1e308",

@@ -413,7 +413,9 @@ def _try(function: Callable[..., Any], remedy: str) -> np.ndarray:
 
     with double_precision():
         try:
-            return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(0), len(_TRIED)), _TRIED))
+            return np.asarray(
+                jax.vmap(one)(jax.random.split(jax.random.key(0), len(_TRIED)), jnp.asarray(_TRIED))
+            )
         except Exception as error:
             # Whatever somebody's function does, it is theirs that must be mended.
             reason = f"{type(error).__name__}: {error}"
