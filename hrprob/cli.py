@@ -196,9 +196,23 @@ def _run(arguments: argparse.Namespace) -> None:
     if not arguments.quiet:
         _print(_table_of(output.summary(dataset), experiment.users))
         for name, beliefs in json.loads(dataset.attrs["misspecified"]).items():
-            wrong = ", ".join(f"{part} = {belief['kind']}" for part, belief in beliefs.items())
+            wrong = ", ".join(f"{part} = {_kind_of(belief)}" for part, belief in beliefs.items())
             _print(f"{name} takes {wrong}: not what the problem has")
         _print(f"\nresults in {arguments.out}")
+
+
+def _kind_of(belief: dict[str, Any]) -> str:
+    """Return the kind of what a policy takes a part for; of noise from a distribution, which one.
+
+    Examples
+    --------
+    >>> _kind_of({"kind": "student-t", "df": 5.0})
+    'student-t'
+    >>> _kind_of({"kind": "distribution", "distribution": {"kind": "Laplace", "loc": 0.0}})
+    'Laplace distribution'
+    """
+    inner = belief.get("distribution")
+    return f"{inner['kind']} distribution" if isinstance(inner, dict) else str(belief["kind"])
 
 
 @contextlib.contextmanager

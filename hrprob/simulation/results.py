@@ -153,13 +153,9 @@ class Recorder:
             attrs={
                 "seed": self.seed,
                 "users": self.users,
-                "problem": json.dumps(describe(self.problem), ensure_ascii=False, default=str),
-                "policies": json.dumps(
-                    {name: describe(policy) for name, policy in policies.items()},
-                    ensure_ascii=False,
-                    default=str,
-                ),
-                "misspecified": json.dumps(_misspecified(self.problem, policies), ensure_ascii=False),
+                "problem": _as_json(describe(self.problem)),
+                "policies": _as_json({name: describe(policy) for name, policy in policies.items()}),
+                "misspecified": _as_json(_misspecified(self.problem, policies)),
             },
         )
 
@@ -178,9 +174,35 @@ def _misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str,
     found: dict[str, Any] = {}
     for name, policy in policies.items():
         for part, belief in policy.beliefs(problem).items():
-            if describe(belief) != describe(getattr(problem, part)):
-                found.setdefault(name, {})[part] = describe(belief)
+            truth = getattr(problem, part)
+            if belief is truth:
+                continue
+            # As JSON, for distributions are the same only if they are the same object.
+            believed, true = (json.loads(_as_json(describe(value))) for value in (belief, truth))
+            if believed != true:
+                found.setdefault(name, {})[part] = believed
     return found
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Return what a record holds and JSON cannot: a distribution as its name and parameters."""
+    from numpyro.distributions import Distribution
+
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        return np.asarray(value).tolist()
+    if isinstance(value, Distribution):
+        cls = type(value)
+        names = sorted({*cls.gather_pytree_data_fields(), *cls.gather_pytree_aux_fields()})
+        held = {name: vars(value).get(name) for name in names if not name.startswith("_")}
+        return {"kind": cls.__name__} | {name: part for name, part in held.items() if part is not None}
+    leaves = jax.tree.leaves(value)
+    if any(leaf is value for leaf in leaves):
+        return str(value)
+    return {"kind": type(value).__name__, "values": leaves}
 
 
 @jax.jit

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 import xarray
 
 import hrprob
 from hrprob.errors import InvalidInput
 from hrprob.estimation import glse
+from hrprob.models import Model, base, register
+from hrprob.noise import FromDistribution
 from hrprob.precision import double_precision
 from hrprob.problem.arrivals import arrivals
 from hrprob.simulation import results
@@ -63,6 +67,36 @@ def test_says_what_was_played(result: xarray.Dataset) -> None:
     assert problem["contexts"] == {"kind": "finite", "sets": [[[0.9], [0.1]]]}
     policies = json.loads(result.attrs["policies"])
     assert policies["some"] == {"kind": "random", "eager": False, "warmup": 1}
+
+
+def test_a_model_of_ones_own_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+
+    @register("laplace-noise")
+    class LaplaceNoise(Model):
+        """Outcomes with the double exponential distribution."""
+
+        def outcome(self, u: Any, w: Any) -> Any:
+            return dist.Laplace(u, jnp.sqrt(w / 2))
+
+    policies = {"own": hrprob.Thompson(model="laplace-noise"), "plain": hrprob.Greedy()}
+    own = {"kind": "distribution", "distribution": {"kind": "Laplace", "loc": 0.0, "scale": 0.5**0.5}}
+    result = hrprob.simulate(PROBLEM, policies["own"], users=2, trials=1)
+    assert json.loads(result.attrs["misspecified"]) == {"thompson": {"noise": own}}
+    # The very noise of the model, made anew: the policy takes it for what it is.
+    for noise in (LaplaceNoise().noise, FromDistribution(dist.Laplace(0, 0.5**0.5))):
+        assert results._misspecified(PROBLEM.replace(noise=noise), policies) == {}
+    other = PROBLEM.replace(noise=FromDistribution(dist.Laplace(0.0, 0.7)))
+    assert results._misspecified(other, policies) == {"own": {"noise": own}}
+
+
+def test_distributions_of_distributions_are_described() -> None:
+    shifted = dist.TransformedDistribution(dist.Logistic(0.0, 0.5), dist.transforms.AffineTransform(1.0, 2.0))
+    said = json.loads(results._as_json({"noise": shifted, "size": np.float64(0.5), "call": test_axes}))
+    assert said["noise"]["base_dist"] == {"kind": "Logistic", "loc": 0.0, "scale": 0.5}
+    assert said["noise"]["transforms"] == [{"kind": "AffineTransform", "values": [1.0, 2.0]}]
+    assert said["size"] == 0.5
+    assert "test_axes" in said["call"]
 
 
 @pytest.mark.parametrize(
