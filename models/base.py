@@ -37,6 +37,7 @@ from hrprob.models.setting import Setting
 from hrprob.noise import FromDistribution, Noise
 from hrprob.precision import double_precision
 from hrprob.record import record
+from hrprob.tables import names_of, required_of, within
 
 __all__ = ["Model", "kinds", "make_model", "make_prior", "register"]
 
@@ -135,7 +136,7 @@ def make_model(model: Any) -> Model:
     >>> make_model({"kind": "student-t", "df": 6.0}).df
     6.0
     """
-    return _make("model", model, kinds(), Model)
+    return model if isinstance(model, Model) else _make("model", model, kinds())
 
 
 def make_prior(prior: Any) -> Any:
@@ -146,19 +147,15 @@ def make_prior(prior: Any) -> Any:
     >>> make_prior("uniform").kind
     'uniform'
     """
-    return _make("prior", prior, _PRIORS, tuple(_PRIORS.values()))
+    return prior if priors.is_prior(prior) else _make("prior", prior, _PRIORS)
 
 
-def _make(field: str, wanted: Any, known: dict[str, Any], classes: Any) -> Any:
-    if isinstance(wanted, classes) or (not isinstance(wanted, str | dict) and hasattr(wanted, "log_tilt")):
-        return wanted
+def _make(field: str, wanted: Any, known: dict[str, Any]) -> Any:
     table = dict(wanted) if isinstance(wanted, dict) else {"kind": wanted}
-    kind = check_choice(field, table.pop("kind", None), list(known))
-    try:
-        return known[kind](**table)
-    except TypeError:
-        raise InvalidInput(
-            field, f"must have parameters of {kind!r} only", table, known[kind].__doc__
-        ) from None
-    except InvalidInput as complaint:
-        raise complaint.within(field) from None
+    remedy = "give its name, a table {kind = ..., parameters}, or a " + field
+    kind = check_choice(field, table.pop("kind", None), list(known), remedy=remedy)
+    names = names_of(known[kind])
+    if not set(required_of(known[kind])) <= set(table) <= set(names):
+        must = f"must have the parameters of {kind!r} only"
+        raise InvalidInput(field, must, table, f"they are {', '.join(names)}" if names else "it has none")
+    return within(field, lambda: known[kind](**table))

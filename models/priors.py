@@ -271,6 +271,18 @@ class NormalBall(dist.Distribution):
         return gammainc(0.5 * self.event_shape[0], 0.5 * jnp.square(part / self.share))
 
 
+def is_prior(value: Any) -> bool:
+    """Say whether something is a prior, one's own included; a class of priors is none.
+
+    Examples
+    --------
+    >>> is_prior(Uniform()), is_prior(Uniform), is_prior("uniform")
+    (True, False, False)
+    """
+    asked = ("kind", "theta", "phi", "log_tilt")
+    return not isinstance(value, type) and all(hasattr(value, name) for name in asked)
+
+
 def sample(prior: Prior, setting: Setting) -> tuple[jax.Array, jax.Array]:
     """Sample θ and φ within a NumPyro program."""
     return numpyro.sample("theta", prior.theta(setting)), numpyro.sample("phi", prior.phi(setting))

@@ -10,7 +10,20 @@ from numpyro.infer.util import log_density
 from scipy import integrate, stats
 
 from hrprob.errors import InvalidInput
-from hrprob.models import Gaussian, Model, Setting, kinds, make_model, make_prior, pad, rounds, stays
+from hrprob.models import (
+    Gaussian,
+    Model,
+    Setting,
+    base,
+    kinds,
+    make_model,
+    make_prior,
+    pad,
+    priors,
+    register,
+    rounds,
+    stays,
+)
 from hrprob.models.data import Rounds
 from hrprob.models.gaussian import NormalStay
 from hrprob.precision import double_precision
@@ -192,7 +205,12 @@ def test_several_rounds_of_one_context_in_a_row():
         (make_model, {"kind": "student-t", "nu": 2.0}, "model"),
         (make_model, {"kind": "mixture", "gap": 3.0}, "model.gap"),
         (make_model, {"kind": "truncated-normal", "edge": 0.0}, "model.edge"),
+        (make_model, priors.Uniform(), "model"),
+        (make_model, Gaussian, "model"),
         (make_prior, "flat", "prior"),
+        (make_prior, priors.Uniform, "prior"),
+        (make_prior, Gaussian(), "prior"),
+        (make_prior, {"kind": "gaussian", "share": 1.0}, "prior"),
         (make_prior, {"kind": "gaussian", "phi_share": -1.0}, "prior.phi_share"),
     ],
 )
@@ -200,6 +218,21 @@ def test_what_cannot_be_is_refused(make, wanted, field):
     with pytest.raises(InvalidInput) as complaint:
         make(wanted)
     assert complaint.value.field == field
+    assert "\n" not in str(complaint.value)
+
+
+def test_parameters_that_are_missing_are_named(monkeypatch):
+    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+
+    @register("shaped")
+    class Shaped(Model):
+        """Outcomes of some shape."""
+
+        shape: float
+
+    assert make_model({"kind": "shaped", "shape": 2.0}).shape == 2.0
+    with pytest.raises(InvalidInput, match=r"parameters of 'shaped' only, got \{\}: they are shape"):
+        make_model("shaped")
 
 
 @pytest.mark.parametrize(
