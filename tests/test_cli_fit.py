@@ -105,6 +105,7 @@ def test_a_fit_prints_a_table_and_leaves_its_results(call, good, tmp_path):
         (GOOD.replace(",r,", ",y,"), "must have no other columns, got 'y'"),
         ("x1,x2,user\n0.1,0.2,a\n", "must have a column r"),
         ("r\n0.1\n", "must have contexts"),
+        ("x,r\n0.1,0.2\n", "must have a column x1, ..., xd for each entry of a context, got 'x'"),
         (GOOD.replace("x2", "x1"), "must have every column once, got 'x1'"),
         (GOOD.replace("-1.2", "low"), "`r` must be a number, got 'low': line 3 of"),
         (GOOD.replace("-1.2", ""), "`r` must be a number, got '': line 3 of"),
@@ -157,11 +158,23 @@ def test_files_that_are_none(call, tmp_path):
         (["--prior", "flat"], "`--prior`"),
         (["--engine", "smc", "--model", "mixture"], "`--engine` must be another than 'smc'"),
         (["--link-slope", "-1"], "`--link-slope` must be above 0"),
-        (["--link-offset", "1"], "`--link-offset` must be at least slope"),
-        (["--bound-phi", "3"], "`--link-offset` must be at least slope"),
+        (
+            ["--prior", '{kind = "gaussian", theta = 2}'],
+            "got {'theta': 2}: they are theta_share, phi_share\n",
+        ),
+        (["--prior", '{kind = "uniform", theta = 2}'], "only, got {'theta': 2}: it has none\n"),
+        (["--link-offset", "1"], "`--link-offset` must be at least link-slope · bound-phi = 2, got 1.0"),
+        (["--bound-phi", "3"], "`--bound-phi` must be at most link-offset / link-slope = 2, got 3.0"),
+        (["--bound-phi", "3"], "lower it, or raise `--link-offset`\n"),
+        (["--link-slope", "4"], "`--link-slope` must be at most link-offset / bound-phi = 1, got 4.0"),
+        (["--link-slope", "2", "--link-offset", "3"], "`--link-offset` must be at least link-slope"),
         (["--bound-theta", "0"], "`--bound-theta`"),
         (["--seed", "-1"], "`--seed`"),
         (["--draws", "0"], "`--draws`"),
+        (
+            ["--draws", "99", "--engine", "laplace"],
+            "`--draws` must be a whole number of at least 100, got 99",
+        ),
         (["--prob", "1"], "`--prob` must lie in (0, 1)"),
         (["--import", "no_such_module"], "`--import`"),
         (["--out", "rounds.csv"], "`--out` must be a folder"),
@@ -208,5 +221,7 @@ def test_the_reference_engine_from_the_command_line(call, good):
     status, out, err = call(good)
     assert (status, err) == (0, "")
     assert out.splitlines()[0].split()[-3:] == ["ess_bulk", "ess_tail", "rhat"]
+    assert "\nR-hat at most 1.0" in out
+    assert "no Pareto k̂: nuts is no approximation with a density" in out
     assert "\n0 divergences\n" in out
     assert "!" not in out

@@ -89,6 +89,9 @@ def _print(posterior: Posterior, prob: float, say: Callable[[str], None]) -> Non
     say(summary.as_text(table))
     if posterior.pareto_k is not None:
         say(f"Pareto k̂ {posterior.pareto_k:.2f}")
+    elif "rhat" in table:
+        kind, worst = posterior.engine.kind, float(table.rhat.max())
+        say(f"R-hat at most {worst:.3f} (no Pareto k̂: {kind} is no approximation with a density)")
     if posterior.divergences is not None:
         say(f"{posterior.divergences} divergences")
     for concern in posterior.concerns():
@@ -97,30 +100,45 @@ def _print(posterior: Posterior, prob: float, say: Callable[[str], None]) -> Non
 
 def _asked(arguments: Namespace) -> dict[str, Any]:
     """Return the keywords of :func:`fit`, complaints naming the options of the command line."""
+    link = _named("link-", lambda: Affine(arguments.link_slope, arguments.link_offset))
+    bounds = _named("bound-", lambda: Bounds(arguments.bound_theta, arguments.bound_phi))
+    _check_variance(link, bounds)
     return {
         "engine": _table("engine", arguments.engine),
         "model": _table("model", arguments.model),
         "prior": _table("prior", arguments.prior),
-        "link": _named("link-", lambda: Affine(arguments.link_slope, arguments.link_offset)),
-        "bounds": _named("bound-", lambda: Bounds(arguments.bound_theta, arguments.bound_phi)),
+        "link": link,
+        "bounds": bounds,
         "seed": arguments.seed,
         "draws": arguments.draws,
     }
+
+
+def _check_variance(link: Affine, bounds: Bounds) -> None:
+    """Raise if the variance may be negative, naming an option that was given."""
+    try:
+        link.check_bound(bounds.phi)
+    except InvalidInput:
+        why = "the variance would be negative for some ‖φ‖ within its bound"
+        if link.offset != Affine().offset:
+            must = f"must be at least link-slope · bound-phi = {link.slope * bounds.phi:g}"
+            remedy = f"{why}; raise it, or lower `--bound-phi`"
+            raise InvalidInput("--link-offset", must, link.offset, remedy) from None
+        remedy = f"{why}; lower it, or raise `--link-offset`"
+        if bounds.phi != Bounds().phi:
+            must = f"must be at most link-offset / link-slope = {link.offset / link.slope:g}"
+            raise InvalidInput("--bound-phi", must, bounds.phi, remedy) from None
+        must = f"must be at most link-offset / bound-phi = {link.offset / bounds.phi:g}"
+        raise InvalidInput("--link-slope", must, link.slope, remedy) from None
 
 
 def _fit(table: Any, asked: dict[str, Any]) -> Posterior:
     try:
         return fit(table, **asked)
     except InvalidInput as error:
-        options = {"link.offset": "link-offset"} | {
-            name: name for name in ("engine", "model", "prior", "seed", "draws")
-        }
-        first, _, rest = error.field.partition(".")
-        name = options.get(error.field) or options.get(first)
-        if name is None:
+        if error.field.partition(".")[0] not in ("engine", "model", "prior", "seed", "draws"):
             raise
-        field = f"--{name}" + (f".{rest}" if rest and error.field not in options else "")
-        raise InvalidInput(field, error.must, error.got, error.remedy) from None
+        raise InvalidInput(f"--{error.field}", error.must, error.got, error.remedy) from None
 
 
 def _named(option: str, make: Callable[[], Any]) -> Any:

@@ -23,6 +23,8 @@ from hrprob.record import with_fields
 __all__ = ["fit"]
 
 DRAWS = 4000
+# The Pareto k̂ is fitted to a fifth of them, which must not be a handful.
+LEAST_DRAWS = 100
 LARGEST_SEED = 2**63 - 1
 
 
@@ -38,7 +40,7 @@ def fit(
     draws: int | None = None,
     policy: Any = None,
     users: int | None = None,
-    most_rounds: int = 1000,
+    most_rounds: int | None = None,
 ) -> Posterior:
     """Return the posterior of θ and φ given rounds that were played.
 
@@ -64,11 +66,13 @@ def fit(
     seed : int
         The seed of everything random.
     draws : int, optional
-        About how many draws, all chains together: 4000 unless told, or what the engine says.
+        About how many draws, all chains together, at least 100: 4000 unless told, or what the
+        engine says.
     policy : Policy, optional
         Who plays, where ``data`` is a problem: Thompson sampling unless told.
     users, most_rounds : int, optional
-        How many users it serves, 100 unless told, and how many rounds of each stay are recorded.
+        How many users it serves, 100 unless told, and how many rounds of each stay are recorded,
+        1000 unless told.
 
     Returns
     -------
@@ -95,9 +99,9 @@ def fit(
         table, setting = _played(data, policy, users, seed, most_rounds, link, bounds)
         outcome = _model_of(data) if model is None else make_model(model)
     else:
-        _check_unused(policy=policy, users=users)
+        _check_unused(policy=policy, users=users, most_rounds=most_rounds)
         table = as_table(data)
-        setting = Setting(table.dimension, link or Affine(), bounds or Bounds())
+        setting = _setting(table.dimension, link, bounds)
         outcome = make_model("gaussian" if model is None else model)
     _check_registered(outcome)
     target = Target(outcome, make_prior(prior), setting)
@@ -121,7 +125,8 @@ def _with_draws(engine: Any, draws: int | None) -> Any:
     """Return the engine with its chains as long as ``draws`` asks for, where it has chains."""
     if draws is None:
         return engine
-    check_count("draws", draws, low=8, remedy="some thousand give an interval two digits")
+    remedy = "some thousand give an interval two digits"
+    check_count("draws", draws, low=LEAST_DRAWS, remedy=remedy)
     if engine.kind != "nuts":
         return engine
     return with_fields(engine, draws=-(-draws // engine.chains))
@@ -132,7 +137,7 @@ def _played(
     policy: Any,
     users: int | None,
     seed: int,
-    most_rounds: int,
+    most_rounds: int | None,
     link: Affine | None,
     bounds: Bounds | None,
 ) -> tuple[Table, Setting]:
@@ -147,9 +152,20 @@ def _played(
         Thompson() if policy is None else policy,
         users=100 if users is None else users,
         seed=seed,
-        most_rounds=most_rounds,
+        most_rounds=1000 if most_rounds is None else most_rounds,
     )
     return table, Setting(problem.dimension, problem.link, problem.bounds)
+
+
+def _setting(dimension: int, link: Any, bounds: Any) -> Setting:
+    link, bounds = Affine() if link is None else link, Bounds() if bounds is None else bounds
+    for name, given, cls, example in (
+        ("link", link, Affine, "hrprob.Affine(slope=1.0, offset=2.0)"),
+        ("bounds", bounds, Bounds, "hrprob.Bounds(theta=1.0, phi=2.0)"),
+    ):
+        if not isinstance(given, cls):
+            raise InvalidInput(name, f"must be of the class {cls.__name__}", given, f"write {example}")
+    return Setting(dimension, link, bounds)
 
 
 def _model_of(problem: Problem) -> Model:

@@ -50,6 +50,8 @@ def gather(
     20
     """
     check_count("most_rounds", most_rounds, high=MOST_ROUNDS, remedy="it is a number of rounds")
+    if not isinstance(policy, Policy):
+        raise InvalidInput("policy", "must be a policy", policy, "write hrprob.Thompson(), for example")
     if policy.eager:
         remedy = "the actions of single rounds are not kept; take the lazy policy"
         raise InvalidInput("policy.eager", "must be false", policy.eager, remedy)

@@ -107,8 +107,8 @@ class Posterior:
 
         The expected lifetime h = 1/p grows without bound as the chance p of reneging falls, and
         its posterior mean may be infinite, whatever a mean of draws shows. So ``lifetime`` has a
-        median and an interval, and its mean is left open (NaN). Both p and h are under the
-        model's own noise.
+        median and an interval, those of p turned over and infinite where p is 0, and its mean is
+        left open (NaN). Both p and h are under the model's own noise.
 
         Parameters
         ----------
@@ -141,10 +141,8 @@ class Posterior:
         found = {"mean": _central(u, prob), "variance": _central(w, prob)}
         if beta is not None:
             levels = _check_levels(beta, len(contexts))
-            chance, lifetime = predictive.reneging(self.target, contexts, levels, self.flat())
-            found["reneging_chance"] = _central(chance, prob)
-            found["lifetime"] = _central(lifetime, prob)
-            found["lifetime"][:, 0] = np.nan
+            chance = _central(predictive.reneging(self.target, contexts, levels, self.flat()), prob)
+            found |= {"reneging_chance": chance, "lifetime": _lifetime(chance)}
         return xarray.Dataset(
             {name: (("context", "statistic"), value) for name, value in found.items()},
             coords={"statistic": list(STATISTICS)},
@@ -154,7 +152,9 @@ class Posterior:
     def reweight(self) -> Reweighted:
         """Return the draws with importance weights and the Pareto k̂ that says whether to trust them.
 
-        Draws of ``nuts`` and ``smc`` are taken for draws from the posterior and weigh the same.
+        Draws of ``nuts`` and ``smc`` are taken for draws from the posterior and weigh the same:
+        there is no density to hold against it, k̂ is NaN and ``trusted`` None, and it is R-hat
+        in :meth:`summary` that says something of them.
 
         Examples
         --------
@@ -287,6 +287,17 @@ def _central(values: np.ndarray, prob: float) -> np.ndarray:
     """Return mean, median and the ends of the central interval of draws (draws, m), as (m, 4)."""
     quantiles = np.quantile(values, [0.5, 0.5 - prob / 2, 0.5 + prob / 2], axis=0)
     return np.stack([values.mean(axis=0), *quantiles], axis=-1)
+
+
+def _lifetime(chance: np.ndarray) -> np.ndarray:
+    """Return the statistics (m, 4) of h = 1/p from those of p: it falls, so low and high change places.
+
+    Quantiles of h itself would be taken between infinite draws, where there is no between.
+    """
+    _, median, low, high = chance.T
+    with np.errstate(divide="ignore", over="ignore"):
+        ends = 1.0 / np.stack([median, high, low], axis=-1)
+    return np.insert(ends, 0, np.nan, axis=-1)
 
 
 def _check_contexts(x: Any, dimension: int) -> np.ndarray:

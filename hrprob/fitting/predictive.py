@@ -55,21 +55,17 @@ def prior(target: Target, x: np.ndarray, key: jax.Array, draws: int) -> tuple[Va
         return {name: np.asarray(found[name]) for name in names}, np.asarray(found["r"])
 
 
-def reneging(
-    target: Target, x: np.ndarray, beta: np.ndarray, values: Values
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the chance of reneging and the expected lifetime at contexts x, (draws, contexts) each."""
+def reneging(target: Target, x: np.ndarray, beta: np.ndarray, values: Values) -> np.ndarray:
+    """Return the chance of reneging at contexts x, (draws, contexts)."""
     with double_precision():
         arrays = _arrays(values)
         if len(arrays) > 2:
-            chance = _chance_by_program(target, x, beta, arrays)
-            return chance, 1.0 / chance
+            return _chance_by_program(target, x, beta, arrays)
         u, w = jax.vmap(lambda theta, phi: target.setting.moments(theta, phi, jnp.asarray(x)))(
             arrays["theta"], arrays["phi"]
         )
         noise: Noise = target.model.noise
-        found = lifetime.reneging_chance(u, w, beta, noise), lifetime.h(u, w, beta, noise)
-        return np.asarray(found[0]), np.asarray(found[1])
+        return np.asarray(lifetime.reneging_chance(u, w, beta, noise))
 
 
 def _chance_by_program(target: Target, x: np.ndarray, beta: np.ndarray, arrays: Values) -> np.ndarray:

@@ -144,6 +144,9 @@ def read_table(path: str | Path) -> Table:
     if not lines:
         raise InvalidInput(str(path), "must have a line of column names", "an empty file", _COLUMNS)
     header = [name.strip() for name in lines[0][1]]
+    if "x" in header:
+        must = "must have a column x1, ..., xd for each entry of a context"
+        raise InvalidInput(str(path), must, "x", "a cell holds one number; call it x1 where d = 1")
     _check_columns(str(path), header)
     if len(lines) == 1:
         raise InvalidInput(str(path), "must have at least one round", "none", "there is nothing to fit")
