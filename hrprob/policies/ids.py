@@ -124,7 +124,7 @@ class IDS(BayesLearner):
         believed = super().init()
         return IDSState(believed, *self._draw(believed, jnp.zeros((), jnp.int32)))
 
-    def quota(self, state: IDSState, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(self, state: Any, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return how many more rounds may be taken."""
         return super().quota(state.believed, taken, user, context)
 
