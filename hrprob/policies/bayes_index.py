@@ -68,7 +68,7 @@ class BayesGreedy(_ByDraws):
         """Return argmax of the mean."""
         values = self.values_of_draws(state, key, contexts, beta)
         # A single draw at which a user would never leave must not outweigh all others.
-        return jnp.argmax(jnp.mean(jnp.minimum(values, _LONGEST), axis=0))
+        return jnp.argmax(jnp.mean(jnp.clip(values, -_LONGEST, _LONGEST), axis=0))
 
 
 @register("bayes-ucb", static=("capacity", "warm_rows", "draws"))

@@ -18,8 +18,9 @@ estimates before it (variance w and m rounds: Σε ~ N(0, mw), Σε² = (Σε)²
 the last by Wilson and Hilferty's cube [2]_), and enters the sums of
 :mod:`hrprob.estimation.glse`. Quantiles are taken anew whenever the users have grown by 5 %.
 
-What it promises is less than ρ_n: 1 − δ at one n, for a fixed design, as far as estimates can
-stand for the truth. :func:`hrprob.comparison.coverage.coverage` measures what it keeps.
+What it promises is less than ρ_n: 1 − δ at one n, for a fixed design and normal outcomes, as far as
+estimates can stand for the truth. Under noise of heavier tails squared residuals stray further than
+replicates with normal noise do, and the set for φ is too small. :func:`hrprob.comparison.coverage.coverage` measures what it keeps.
 
 References
 ----------

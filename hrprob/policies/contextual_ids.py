@@ -62,7 +62,7 @@ from hrprob.record import settle
 __all__ = ["LONGEST", "ContextualIDS", "information", "quasi_normal"]
 
 LONGEST = 1e6
-"""Values are held to this: h itself has no mean where the variance may be near 0."""
+"""Values are held to ± this: h itself has no mean where the variance may be near 0."""
 
 # The average of n numbers has weights (k/n)^4.
 _RECENCY = 4.0
@@ -146,7 +146,7 @@ class ContextualIDS(WeightedLearner):
     ) -> jax.Array:
         """Return argmax of value and priced information."""
         of = self.moments(state.learned, contexts)
-        value = jnp.minimum(self.known.value(of.u, of.w, beta), LONGEST)
+        value = jnp.clip(self.known.value(of.u, of.w, beta), -LONGEST, LONGEST)
         return jnp.argmax(value + price(state) * self._gain(of, beta))
 
     def update(self, state: ContextualIDSState, seen: Seen) -> ContextualIDSState:
@@ -178,7 +178,7 @@ class ContextualIDS(WeightedLearner):
         )
         u = of.u + by_theta
         w = of.w * jnp.exp(self.known.link.slope * by_phi / of.w)
-        values = jnp.minimum(self._within_bounds(contexts, u, w, seen.beta), LONGEST)
+        values = jnp.clip(self._within_bounds(contexts, u, w, seen.beta), -LONGEST, LONGEST)
         return jnp.mean(jnp.max(values, axis=1) - values[:, seen.action])
 
     def _within_bounds(self, contexts: jax.Array, u: jax.Array, w: jax.Array, beta: jax.Array) -> jax.Array:

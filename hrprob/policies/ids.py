@@ -169,7 +169,7 @@ class IDS(BayesLearner):
         known, setting = self.known, self.target.setting
         u = contract(contexts, state.theta[:, None, :])
         w = setting.variance(contract(contexts, state.phi[:, None, :]))
-        values = jnp.minimum(known.value(u, w, beta), LONGEST)
+        values = jnp.clip(known.value(u, w, beta), -LONGEST, LONGEST)
         rounds = known.satisfaction.rounds(jnp.mean(u, axis=0), jnp.mean(w, axis=0), beta, known.noise)
         return _Seen(u, w, values, jnp.minimum(rounds, LONGEST))
 
