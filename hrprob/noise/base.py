@@ -81,6 +81,16 @@ class Tailed:
         return None
 
     @property
+    def tail_centre(self) -> Any:
+        """The centre of that normal density."""
+        return 0.0
+
+    @property
+    def corners(self) -> tuple[Any, ...]:
+        """Where integrals over Ψ are best split, from the lowest: Ψ is smooth between, and steep beside."""
+        return (0.0,)
+
+    @property
     def lowest(self) -> Any:
         """The least value that a draw can have."""
         return -math.inf

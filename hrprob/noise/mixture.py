@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 from hrprob.errors import InvalidInput, check_number
-from hrprob.noise.base import Tailed
+from hrprob.noise.base import Tailed, real
 from hrprob.noise.normal import NORMAL
 from hrprob.precision import float64
 from hrprob.record import record, settle
@@ -74,7 +75,17 @@ class Mixture(Tailed):
     @property
     def tail(self) -> Any:
         """The wider component's deviation."""
-        return _wider(self)
+        return _wider(self)[0]
+
+    @property
+    def tail_centre(self) -> Any:
+        """The wider component's mean; the lower one where both are as wide."""
+        return _wider(self)[1]
+
+    @property
+    def corners(self) -> tuple[Any, ...]:
+        """The two means: a narrow component makes a step there."""
+        return self.components()[0]
 
     def components(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """Return (m₁, m₂) and (s₁, s₂)."""
@@ -111,6 +122,17 @@ class Mixture(Tailed):
         above = jnp.log1p(-(p * NORMAL.cdf(-first) + (1.0 - p) * NORMAL.cdf(-second)))
         return jnp.where(z > 0.0, above, below)
 
+    @float64
+    def overshoot(self, z: ArrayLike) -> jax.Array:
+        """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
+        z, chances = real(z), (self.weight, 1.0 - self.weight)
+        total = jnp.zeros_like(z)
+        for p, m, s in zip(chances, *self.components(), strict=True):
+            # A component's overshoot is counted away from its own mean; between that and 0 lies the rest.
+            between = jnp.where(z > 0.0, jnp.maximum(m - z, 0.0), jnp.maximum(z - m, 0.0))
+            total += p * (s * NORMAL.overshoot((z - m) / s) + between)
+        return total
+
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of some rounds: which component, and a normal number in it."""
         (lower, upper), (narrow, wide) = self.components()
@@ -120,5 +142,7 @@ class Mixture(Tailed):
 
 
 @float64
-def _wider(noise: Mixture) -> jax.Array:
-    return jnp.maximum(*noise.components()[1])
+def _wider(noise: Mixture) -> tuple[jax.Array, jax.Array]:
+    """Return deviation and mean of the wider component."""
+    (lower, upper), (first, second) = noise.components()
+    return jnp.maximum(first, second), jnp.where(second > first, upper, lower)

@@ -51,6 +51,9 @@ class Normal:
 
     kind: ClassVar[str] = "normal"
     tail: ClassVar[float] = 1.0
+    tail_centre: ClassVar[float] = 0.0
+    # Above, Φ is 1 to the last digit.
+    corners: ClassVar[tuple[float, ...]] = (9.0,)
     lowest: ClassVar[float] = -math.inf
 
     @float64
@@ -78,6 +81,11 @@ class Normal:
     def inverse_chance(self, z: ArrayLike) -> jax.Array:
         """Return 1/Φ(z); infinite below z = −37.5."""
         return _inverse_chance(real(z))
+
+    @float64
+    def overshoot(self, z: ArrayLike) -> jax.Array:
+        """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
+        return _overshoot(real(z))
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of some rounds, from round ``start`` on (counted from 0)."""
@@ -109,6 +117,14 @@ def _reversed_hazard(z: jax.Array) -> jax.Array:
         fraction = k / (x + fraction)
     body = jnp.maximum(z, _TAIL)
     return jnp.where(z < _TAIL, x + fraction, _pdf(body) / _cdf(body))
+
+
+def _overshoot(z: jax.Array) -> jax.Array:
+    # ψ − |z|·Φ(−|z|) = ψ·(1 − |z|/m), whose digits would be lost far out without m.
+    z = -jnp.abs(z)
+    near = jnp.maximum(z, -40.0)
+    m = _reversed_hazard(near)
+    return _pdf(z) * (m + near) / m
 
 
 @jax.custom_jvp

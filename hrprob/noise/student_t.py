@@ -21,9 +21,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob.errors import check_number
-from hrprob.noise.base import Tailed
+from hrprob.noise.base import Tailed, real
+from hrprob.precision import float64
 from hrprob.record import record, settle
 from hrprob.source import Purpose, Source
 
@@ -100,6 +102,16 @@ class StudentT(Tailed):
         place = 2.0 * (1.0 + kappa) * s / (s + kappa) - 1.0
         log_j = _clenshaw(coefficients, place) - jnp.log1p(s / kappa)
         return jnp.where(jnp.isinf(size), -jnp.inf, log_j - 0.5 * self.df * jnp.log1p(t * t / self.df))
+
+    @float64
+    def overshoot(self, z: ArrayLike) -> jax.Array:
+        """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
+        size = jnp.abs(real(z))
+        t = jnp.minimum(size / self.scale, _FAR)
+        # In units of the scale, ∫_t^∞ x·f(x) dx = (ν + t²)·f(t)/(ν − 1).
+        unit = self.scale * (self.df + t * t) / (self.df - 1.0)
+        beyond = jnp.exp(self.log_density(t * self.scale) + jnp.log(unit))
+        return jnp.where(t < _FAR, self.scale * (beyond - t * jnp.exp(self._log_lower(size))), 0.0)
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of some rounds, by Bailey's polar formula [1]_.

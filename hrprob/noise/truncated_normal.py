@@ -26,9 +26,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtri
+from jax.typing import ArrayLike
 
 from hrprob.errors import check_number
-from hrprob.noise.base import Tailed, compiled
+from hrprob.noise.base import Tailed, compiled, real
 from hrprob.noise.normal import NORMAL
 from hrprob.precision import float64
 from hrprob.record import record, settle
@@ -90,6 +91,17 @@ class TruncatedNormal(Tailed):
         return self.shape.q / self.shape.deviation
 
     @property
+    def tail_centre(self) -> Any:
+        """That of the piece beyond the cut."""
+        return -self.shape.centre / self.shape.deviation
+
+    @property
+    def corners(self) -> tuple[Any, ...]:
+        """The two cuts, or where Ψ is 1 to the last digit."""
+        cut = self.width / self.shape.deviation
+        return -cut, jnp.minimum(cut, 9.0)
+
+    @property
     def lowest(self) -> Any:
         """Where the wall is, if it is one."""
         return -self.width / self.shape.deviation if self.edge == 0 else -math.inf
@@ -113,6 +125,18 @@ class TruncatedNormal(Tailed):
         lower = self._lower(-jnp.abs(z))
         below = jnp.where(z * self.shape.deviation < -self.width, self._log_edge(z), jnp.log(lower))
         return jnp.where(z > 0.0, jnp.log1p(-lower), below)
+
+    @float64
+    def overshoot(self, z: ArrayLike) -> jax.Array:
+        """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
+        q, centre, beyond, half, deviation = self.shape
+        e = -jnp.abs(real(z)) * deviation
+        safe = jnp.maximum(q, 1e-300)
+        piece = jnp.exp(_log_of_piece(q, self.width)) * q
+        edge = piece * NORMAL.overshoot((jnp.minimum(e, -self.width) + centre) / safe)
+        inside = jnp.clip(e, -self.width, 0.0)
+        within = (inside + self.width) * beyond + _moment_above(-self.width, inside)
+        return (edge + within) / (2.0 * half * deviation)
 
     def _lower(self, z: jax.Array) -> jax.Array:
         """Return Ψ(z) for z ≤ 0, with a small relative error however small it is."""
@@ -169,6 +193,20 @@ def _mass_above(low: Any, e: jax.Array) -> jax.Array:
     near = low + jnp.minimum(1.0, -1.0 / low)
     short = _short_integral(low, jnp.clip(e, low, near), 0)
     return jnp.where(e < near, short, NORMAL.cdf(e) - NORMAL.cdf(low))
+
+
+def _moment_above(low: Any, e: jax.Array) -> jax.Array:
+    """Return ∫ (e − t)·φ(t) dt from ``low`` to ``e``, by quadrature where a difference would lose its digits."""
+    near = low + jnp.minimum(1.0, -1.0 / low)
+    inner = jnp.clip(e, low, near)
+    half = 0.5 * (inner - low)
+    each = (
+        w * (1.0 - node) * NORMAL.pdf(low + half * (1.0 + node))
+        for node, w in zip(_NODES, _WEIGHTS, strict=True)
+    )
+    short = half**2 * sum(each)
+    whole = e * (NORMAL.cdf(e) - NORMAL.cdf(low)) + NORMAL.pdf(e) - NORMAL.pdf(low)
+    return jnp.where(e < near, short, whole)
 
 
 def _short_integral(low: Any, high: Any, power: int) -> Any:

@@ -21,22 +21,33 @@ A problem in which this can happen is refused. What a policy *estimates* may be 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.typing import ArrayLike
 
 from hrprob import lifetime
 from hrprob.errors import InvalidInput
+from hrprob.lifetime import Nodes
 from hrprob.noise import Noise, Normal
 from hrprob.precision import float64
-from hrprob.problem.satisfaction import NormalLevels, Uniform
+from hrprob.problem.satisfaction import NormalLevels, Uniform, double_exponential, normal_nodes
 from hrprob.record import describe, record
 from hrprob.source import Source
 
 __all__ = ["Hidden", "Redrawn"]
+
+# Normal levels of a variance closer than this to the one that makes the average infinite are refused.
+_MOST_RATIO = 0.99
+
+# So many widths down, a bump of long stays is 1e10 times the rest of the average.
+_FAR_BUMP = 7.0
+# The nodes then lie evenly over so many widths on either side of it.
+_HALF_WIDTHS = 9.0
 
 # More levels than these make a sum too long to take for every action of every user.
 _MOST_LEVELS = 1000
@@ -96,11 +107,11 @@ class Hidden:
     @float64
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[h_β(u, w)]; ``beta`` is not looked at."""
-        average = lifetime.mean_h(u, w, self.of.nodes(), noise)
-        if not isinstance(self.of, NormalLevels):
-            return average
-        # An estimated variance may be so small that there is no mean.
-        return jnp.where(self.of.deviation**2 < jnp.asarray(w) * noise.tail**2, average, jnp.inf)
+        if isinstance(self.of, Uniform):
+            return _over_pieces(lambda level: lifetime.h(u, w, level, noise), self.of, u, w, noise)
+        if isinstance(self.of, NormalLevels):
+            return _over_normal(self.of, u, w, noise)
+        return lifetime.mean_h(u, w, self.of.nodes(), noise)
 
     def leaving_chance(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return the chance of an outcome below the user's own β."""
@@ -138,6 +149,107 @@ def _check_spread(of: NormalLevels, noise: Noise, least: float) -> None:
             f"outcomes have a variance of only {least:.4g}); narrow the levels, or take `redrawn`"
         )
         raise InvalidInput("of.deviation", f"must be below {most:.4g}", of.deviation, remedy)
+    if of.deviation**2 > _MOST_RATIO * most**2:
+        remedy = (
+            f"at {most:.4g} the expected lifetime becomes infinite, and so close to that it is not computed "
+            "to 8 digits; narrow the levels, or take `redrawn`"
+        )
+        within = math.sqrt(_MOST_RATIO) * most
+        raise InvalidInput("of.deviation", f"must be at most {within:.4g}", of.deviation, remedy)
+
+
+def _standardised(of: Uniform, u: ArrayLike, w: ArrayLike) -> tuple[jax.Array, ...]:
+    """Return the deviation √w, and how far the two ends of the range lie above u; of one shape."""
+    w, u = jnp.broadcast_arrays(jnp.asarray(w, dtype=float), jnp.asarray(u, dtype=float))
+    # A root has no derivative at 0.
+    spread = jnp.where(w > 0.0, jnp.sqrt(jnp.where(w > 0.0, w, 1.0)), 0.0)
+    return spread, of.low - u, of.high - u
+
+
+def _over_pieces(
+    value: Callable[[jax.Array], jax.Array], of: Uniform, u: ArrayLike, w: ArrayLike, noise: Noise
+) -> jax.Array:
+    """Return the average over uniform levels of a function that is smooth between the corners of the noise."""
+    spread, _, _ = _standardised(of, u, w)
+    cuts = [jnp.clip(u + spread * corner, of.low, of.high) for corner in getattr(noise, "corners", (0.0,))]
+    ends = jnp.stack([jnp.full_like(spread, of.low), *cuts, jnp.full_like(spread, of.high)])
+    width = jnp.where(of.high > of.low, of.high - of.low, 1.0)
+    places, weights = map(jnp.asarray, double_exponential())
+
+    def add(total: jax.Array, piece: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        left, length = piece
+
+        def term(place: jax.Array, weight: jax.Array) -> jax.Array:
+            # An empty piece counts for nothing even where the function is infinite.
+            return jnp.where(length > 0.0, weight * length / width * value(left + length * place), 0.0)
+
+        return total + lifetime._sum_over(term, u, w, places, weights), None
+
+    total, _ = lax.scan(add, jnp.zeros_like(spread), (ends[:-1], jnp.diff(ends, axis=0)))
+    return jnp.where(of.high > of.low, total, value(jnp.asarray(of.low, dtype=float)))
+
+
+def _chance_over_range(of: Uniform, u: ArrayLike, w: ArrayLike, noise: Any) -> jax.Array:
+    r"""Return the average of Ψ over uniform levels, by its integral.
+
+    .. math:: \int_{-\infty}^z \Psi = z^+ + S(z),
+
+    S being what the noise calls overshoot, which keeps its digits in either tail.
+    """
+    spread, low, high = _standardised(of, u, w)
+    safe = jnp.where(spread > 0.0, spread, 1.0)
+
+    def beyond(gap: jax.Array) -> jax.Array:
+        return spread * noise.overshoot(gap / safe)
+
+    width = of.high - of.low
+    integral = jnp.maximum(high, 0.0) - jnp.maximum(low, 0.0) + beyond(high) - beyond(low)
+    # Of a range so short hardly a digit of the difference is left, and two levels stand for all.
+    short = width <= 1e-7 * jnp.maximum(spread, -low)
+    two = of.low + width * (0.5 + np.array([-0.5, 0.5]) / math.sqrt(3.0))
+    few = lifetime.mean_reneging_chance(u, w, Nodes(two, np.full(2, 0.5), np.zeros(0), np.zeros(0)), noise)
+    return jnp.where(short, few, integral / jnp.where(width > 0.0, width, 1.0))
+
+
+def _over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
+    r"""Return E_β[h] over normal levels β = mean + deviation·t.
+
+    Far below, 1/Ψ grows like :math:`\exp((z - c)^2/2\tau^2)` with τ the tail of the noise and c its
+    centre. With ϱ the variance of the levels over wτ², the product with the density of t is then
+    a bump of width :math:`(1 - \varrho)^{-1/2}` at
+
+    .. math:: t_c = \frac{(\text{mean} - u - c\sqrt w)\,\text{deviation}}{w\tau^2\,(1 - \varrho)} .
+
+    Where that lies many widths down, nothing else counts and the nodes go there.
+    """
+    u, w = jnp.broadcast_arrays(jnp.asarray(u, dtype=float), jnp.asarray(w, dtype=float))
+    limit = w * noise.tail**2
+    # An estimated variance may be so small that there is no mean.
+    finite = of.deviation**2 < limit
+    limit, spread = jnp.where(finite, limit, 1.0), jnp.sqrt(jnp.where(finite, w, 1.0))
+    rest = jnp.where(finite, 1.0 - of.deviation**2 / limit, 1.0)
+    centre = getattr(noise, "tail_centre", 0.0) * spread
+    bump = (of.mean - u - centre) * of.deviation / (limit * rest)
+    wide = 1.0 / jnp.sqrt(rest)
+    away = finite & (bump < -_FAR_BUMP * wide)
+    places, log_weights = normal_nodes()
+    far = int(np.sum(places < -8.0))
+    outer, inner = np.arcsinh(places[[0, far - 1]])
+    log_step = math.log(2.0 * _HALF_WIDTHS / (far - 1)) - 0.5 * math.log(2.0 * math.pi)
+
+    def near(place: jax.Array, weight: jax.Array) -> jax.Array:
+        return weight * lifetime.h(u, w, of.mean + of.deviation * place, noise)
+
+    def below(place: jax.Array, log_weight: jax.Array) -> jax.Array:
+        # The places are even in asinh.
+        at = (2.0 * jnp.arcsinh(place) - outer - inner) / (inner - outer) * _HALF_WIDTHS
+        t = jnp.where(away, bump + wide * at, place)
+        log_weight = jnp.where(away, log_step + jnp.log(wide) - 0.5 * t * t, log_weight)
+        return jnp.exp(log_weight - lifetime.log_reneging_chance(u, w, of.mean + of.deviation * t, noise))
+
+    body = lifetime._sum_over(near, u, w, jnp.asarray(places[far:]), jnp.exp(log_weights[far:]))
+    tail = lifetime._sum_over(below, u, w, jnp.asarray(places[:far]), jnp.asarray(log_weights[:far]))
+    return jnp.where(finite, jnp.where(away, 0.0, body) + tail, jnp.inf)
 
 
 @record()
@@ -176,16 +288,24 @@ class Redrawn:
         """Return the levels of some rounds (..., rounds, ...), from round ``start`` on."""
         return self.of.draw(source, (rounds,), start)
 
+    @float64
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return one over the chance that a round is the last; ``beta`` is not looked at."""
         if self._is_normal(noise):
             return lifetime.h(u, w + self.of.deviation**2, self.of.mean, noise)
         return 1.0 / self.leaving_chance(u, w, beta, noise)
 
+    @float64
     def leaving_chance(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return the chance that a round is the last."""
         if self._is_normal(noise):
             return lifetime.reneging_chance(u, w + self.of.deviation**2, self.of.mean, noise)
+        if isinstance(self.of, Uniform) and hasattr(noise, "overshoot"):
+            return _chance_over_range(self.of, u, w, noise)
+        if isinstance(self.of, Uniform):
+            return _over_pieces(
+                lambda level: lifetime.reneging_chance(u, w, level, noise), self.of, u, w, noise
+            )
         return lifetime.mean_reneging_chance(u, w, self.of.nodes(), noise)
 
     def _is_normal(self, noise: Noise) -> bool:

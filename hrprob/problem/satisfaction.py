@@ -126,7 +126,7 @@ class Uniform(SeenLevels):
         Its nodes crowd at the ends: that is where lifetimes are long, and within a few
         thousandths of the range where the variance is small.
         """
-        places, weights = _double_exponential()
+        places, weights = double_exponential()
         return Nodes(self.low + (self.high - self.low) * places, weights, np.zeros(0), np.zeros(0))
 
 
@@ -167,7 +167,7 @@ class NormalLevels(SeenLevels):
         Where long lifetimes make the rare low levels count, their weights underflow and go by
         their logarithms.
         """
-        places, log_weights = _normal_nodes()
+        places, log_weights = normal_nodes()
         far = int(np.sum(places < -8.0))
         levels = self.mean + self.deviation * places
         return Nodes(levels[far:], np.exp(log_weights[far:]), levels[:far], log_weights[:far])
@@ -256,7 +256,7 @@ def _shape(source: Source) -> tuple[int, ...]:
     return (*source.users.shape, *source.keys[0].shape)
 
 
-def _double_exponential() -> tuple[np.ndarray, np.ndarray]:
+def double_exponential() -> tuple[np.ndarray, np.ndarray]:
     """Return places in (0, 1) and weights: the trapezoidal rule in k, where x = 1/(1 + exp(−π sinh k))."""
     step = 0.075
     k = step * np.arange(-42, 43)
@@ -267,9 +267,9 @@ def _double_exponential() -> tuple[np.ndarray, np.ndarray]:
     return places, weights / weights.sum()
 
 
-def _normal_nodes() -> tuple[np.ndarray, np.ndarray]:
+def normal_nodes() -> tuple[np.ndarray, np.ndarray]:
     """Return places on the line, from the lowest, and the logarithms of their weights."""
     step = 0.1
-    k = step * np.arange(-53, 44)
+    k = step * np.arange(-60, 44)
     places = np.sinh(k)
     return places, np.log(step * np.cosh(k)) - 0.5 * places**2 - 0.5 * math.log(2.0 * math.pi)

@@ -56,6 +56,65 @@ def test_uniform_levels_against_brute_force(noise: Noise, u: float, w: float) ->
     assert float(redrawn) == pytest.approx(1 / chance, rel=1e-8)
 
 
+SHARP = [
+    *NOISES,
+    hrprob.Mixture(weight=0.3, gap=1.6, ratio=0.1),
+    hrprob.TruncatedNormal(width=1.0),
+    hrprob.TruncatedNormal(width=2.0, edge=0.05),
+    hrprob.TruncatedNormal(width=0.5, edge=1.0),
+]
+
+
+@pytest.mark.parametrize("noise", SHARP, ids=lambda noise: f"{noise.kind}-{noise!r}"[:60])
+@pytest.mark.parametrize(("u", "w"), [(0.53, 0.002), (-0.5, 0.1), (-0.98, 1e-4), (1.5, 0.03)])
+def test_uniform_levels_where_lifetimes_are_steep(noise: Noise, u: float, w: float) -> None:
+    """Panels of the noise's own scale, ended where it has a corner."""
+    deviation, corners = math.sqrt(w), [0.0]
+    if isinstance(noise, hrprob.TruncatedNormal):
+        corners = [-noise.width / float(noise.shape.deviation), noise.width / float(noise.shape.deviation)]
+    fine = [
+        u + deviation * (c + s * z) for c in corners for z in np.linspace(-12, 12, 97) for s in (0.05, 1, 4)
+    ]
+    edges = np.unique(np.clip([*np.linspace(-1.0, 1.0, 101), *fine], -1.0, 1.0))
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+    beta, weights = (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel() / 2
+    chance = np.sum(weights * np.asarray(lifetime.reneging_chance(u, w, beta, noise)))
+    uniform = hrprob.Uniform(-1.0, 1.0)
+    redrawn = hrprob.Redrawn(uniform).leaving_chance(u, w, math.nan, noise)
+    assert float(redrawn) == pytest.approx(chance, rel=1e-9, abs=1e-300)
+    wanted = np.sum(weights * h(noise, u, w, beta))
+    hidden = float(hrprob.Hidden(uniform).rounds(u, w, math.nan, noise))
+    assert hidden == (pytest.approx(wanted, rel=1e-8) if np.isfinite(wanted) else math.inf)
+
+
+@pytest.mark.parametrize("noise", SHARP, ids=lambda noise: f"{noise.kind}-{noise!r}"[:60])
+def test_without_variance_a_round_is_the_last_where_the_level_is_above(noise: Noise) -> None:
+    u = np.array([-2.0, 0.53, 2.0])
+    chance = hrprob.Redrawn(hrprob.Uniform(-1.0, 1.0)).leaving_chance(u, 0.0, math.nan, noise)
+    np.testing.assert_allclose(chance, [1.0, 0.235, 0.0], rtol=1e-14)
+    kept = hrprob.Hidden(hrprob.Uniform(-1.0, 1.0)).rounds(u, 0.0, math.nan, noise)
+    np.testing.assert_allclose(kept, [1.0, math.inf, math.inf], rtol=1e-11)
+
+
+def test_a_narrow_range_of_levels_is_nearly_one_level() -> None:
+    for noise in SHARP:
+        for width in (1e-3, 1e-6, 1e-9, 1e-12):
+            chance = hrprob.Redrawn(hrprob.Uniform(-0.5, width - 0.5)).leaving_chance(
+                0.4, 1.0, math.nan, noise
+            )
+            middle = lifetime.reneging_chance(0.4, 1.0, width / 2 - 0.5, noise)
+            # The rest of the midpoint rule is of the order of the width squared.
+            assert float(chance) == pytest.approx(float(middle), rel=1e-8 + width**2)
+
+
+def test_far_in_the_tail_the_digits_are_kept() -> None:
+    """∫Φ over [−30, −29] in 25 digits."""
+    wanted = mpmath.quad(mpmath.ncdf, [-30, -29.5, -29.2, -29.1, -29])
+    got = hrprob.Redrawn(hrprob.Uniform(-30.0, -29.0)).leaving_chance(0.0, 1.0, math.nan, NORMAL)
+    assert float(got) == pytest.approx(float(wanted), rel=1e-11)
+
+
 def test_uniform_levels_where_the_variance_is_at_its_floor() -> None:
     """At w = 0.01 the longest stays, of 1e88 rounds, come from a thousandth of the levels."""
     beta, weights = panels(-1.0, 1.0, 2000)
@@ -72,13 +131,19 @@ def test_uniform_levels_where_the_variance_is_at_its_floor() -> None:
         (0.0, 0.95, 0.5, 1.0),
         (0.2, 0.98, 0.7, 1.0),
         (-1.0, 0.1, 0.9, 0.1),
+        # Close to where there is no average: by 1.5 % of the variance, and of long stays.
+        (0.0, 0.5, 0.5, 0.25 / 0.985),
+        (0.0, 0.5, 0.02, 0.25 / 0.9899),
+        (0.0, 0.5, 1.9, 0.25 / 0.9),
+        (0.0, 0.5, 1.9, 0.25 / 0.95),
     ],
 )
 def test_normal_levels_against_brute_force(mean: float, deviation: float, u: float, w: float) -> None:
     """In 25 digits, over pieces that follow the two bumps: the levels' own, and that of long stays."""
     m, s = (mpmath.mpf(mean) - u) / mpmath.sqrt(w), deviation / mpmath.sqrt(w)
     bump, width = m * s / (1 - s * s), 1 / mpmath.sqrt(1 - s * s)
-    ends = sorted({min(bump, 0) + k * width for k in (-14, -9, -6, -4, -2, 0, 2)} | {-2, 0, 2, 5, 14})
+    around = (-14, -9, -6, -4, -2, 0, 2, 4, 6, 9)
+    ends = sorted({min(bump, 0) + k * width for k in around} | {-2, 0, 2, 5, 14})
     wanted = mpmath.quad(lambda t: mpmath.npdf(t) / mpmath.ncdf(m + s * t), ends)
     got = hrprob.Hidden(hrprob.NormalLevels(mean, deviation)).rounds(u, w, math.nan, NORMAL)
     assert float(got) == pytest.approx(float(wanted), rel=1e-8)
@@ -158,6 +223,10 @@ def test_normal_levels_too_wide_to_have_an_average_are_refused() -> None:
     assert error.field == "satisfaction.of.deviation"
     assert "infinite" in str(error)
     assert "0.825" in str(error)
+    # So close to the limit, at 0.9999 of the variance, the average has no 8 digits.
+    error = complaint(satisfaction=hrprob.Hidden(hrprob.NormalLevels(0.0, 0.825)))
+    assert error.field == "satisfaction.of.deviation"
+    assert "not computed to 8 digits" in str(error)
     # What is drawn anew every round, or seen, always has one.
     hrprob.Problem(satisfaction=hrprob.Redrawn(hrprob.NormalLevels(0.0, 3.0)))
     hrprob.Problem(satisfaction=hrprob.NormalLevels(0.0, 3.0))
