@@ -33,7 +33,7 @@ from jax.typing import ArrayLike
 from hrprob import lifetime
 from hrprob.errors import InvalidInput
 from hrprob.lifetime import Nodes
-from hrprob.noise import Noise, Normal
+from hrprob.noise import Mixture, Noise, Normal
 from hrprob.precision import float64
 from hrprob.problem.satisfaction import NormalLevels, Uniform, double_exponential, normal_nodes
 from hrprob.record import describe, record
@@ -300,6 +300,13 @@ class Redrawn:
         """Return the chance that a round is the last."""
         if self._is_normal(noise):
             return lifetime.reneging_chance(u, w + self.of.deviation**2, self.of.mean, noise)
+        if isinstance(self.of, NormalLevels) and isinstance(noise, Mixture):
+            # Of each component, outcome and level are both normal.
+            return sum(
+                p
+                * lifetime.reneging_chance(u + jnp.sqrt(w) * m, w * s**2 + self.of.deviation**2, self.of.mean)
+                for p, m, s in zip((noise.weight, 1.0 - noise.weight), *noise.components(), strict=True)
+            )
         if isinstance(self.of, Uniform) and hasattr(noise, "overshoot"):
             return _chance_over_range(self.of, u, w, noise)
         if isinstance(self.of, Uniform):

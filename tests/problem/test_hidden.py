@@ -153,6 +153,17 @@ def test_normal_levels_against_brute_force(mean: float, deviation: float, u: flo
     assert float(redrawn) == pytest.approx(float(closed), rel=1e-8)
 
 
+@pytest.mark.parametrize("w", [1.5, 0.01, 1e-4])
+def test_redrawn_normal_levels_under_a_mixture(w: float) -> None:
+    """Panels over the levels of the width of the narrow component."""
+    noise, levels = hrprob.Mixture(weight=0.3, gap=1.6, ratio=0.2), hrprob.NormalLevels(0.1, 0.5)
+    t, weights = panels(-9.0, 9.0, 4000)
+    weights = weights * np.exp(-0.5 * t * t) / math.sqrt(2 * math.pi)
+    wanted = np.sum(weights * np.asarray(lifetime.reneging_chance(0.4, w, 0.1 + 0.5 * t, noise)))
+    got = hrprob.Redrawn(levels).leaving_chance(0.4, w, math.nan, noise)
+    assert float(got) == pytest.approx(wanted, rel=1e-11)
+
+
 def test_normal_levels_where_hardly_anybody_leaves() -> None:
     redrawn = hrprob.Redrawn(hrprob.NormalLevels(-20.0, 1.0)).rounds(1.0, 0.5, math.nan, NORMAL)
     closed = NORMAL.inverse_chance(-21.0 / math.sqrt(1.5))
