@@ -40,6 +40,7 @@ from hrprob.errors import check_count, check_number
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import VERSIONS, ConfidenceSets
 from hrprob.estimation.contraction import contract, quadratic_form
+from hrprob.estimation.factors import log_determinant, one_at_a_time
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Setting, Stays, make_model, make_prior, pad
@@ -49,6 +50,8 @@ from hrprob.problem import Infinite, Problem
 from hrprob.record import with_fields
 
 __all__ = ["PARAMETERS", "Design", "compare_sets", "designs", "owed", "sample_sizes"]
+
+_inverse = one_at_a_time(jnp.linalg.inv)
 
 PARAMETERS = ("phi", "theta")
 _DRAWS = 400
@@ -335,11 +338,11 @@ def _look(
         away = jnp.sqrt(quadratic_form(shape, draws - centre))
         radius = jnp.quantile(away, 1.0 - delta)
         mean, covariance = jnp.mean(draws, axis=0), jnp.cov(draws, rowvar=False)
-        precision = jnp.linalg.inv(covariance.reshape(d, d))
+        precision = _inverse(covariance.reshape(d, d))
         own = jnp.quantile(quadratic_form(precision, draws - mean), 1.0 - delta)
         # Volumes, each over that of the unit ball: r^d / √det V against own^{d/2} √det Σ.
         log_volume = d * (jnp.log(radii) - 0.5 * jnp.log(own)) - 0.5 * (
-            jnp.linalg.slogdet(shape)[1] - jnp.linalg.slogdet(precision)[1]
+            log_determinant(shape) - log_determinant(precision)
         )
         return _Posterior(
             radius,

@@ -52,7 +52,7 @@ from jax.scipy.special import ndtri
 
 from hrprob.errors import check_count
 from hrprob.estimation.contraction import contract
-from hrprob.estimation.posterior.conjugate import cholesky
+from hrprob.estimation.factors import cholesky
 from hrprob.estimation.weighted import Moments
 from hrprob.policies.base import Seen
 from hrprob.policies.learners import WeightedLearner, WeightedState

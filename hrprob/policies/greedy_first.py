@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Self
 import jax
 import jax.numpy as jnp
 
+from hrprob.estimation.factors import eigh
 from hrprob.estimation.posterior.rows import once
 from hrprob.policies.base import Seen
 from hrprob.policies.bayes import refit_times
@@ -107,7 +108,7 @@ class GreedyFirst(HRUCBWeighted):
         """Check the diversity where it is time."""
 
         def check(exploring: jax.Array) -> jax.Array:
-            least = jnp.linalg.eigvalsh(jnp.stack([state.served, state.offered]))[:, 0]
+            least = eigh(jnp.stack([state.served, state.offered]))[0][:, 0]
             return jnp.where(least[0] < _SHARE * least[1], 1.0, exploring)
 
         now = jnp.asarray(self.due)[jnp.asarray(user, jnp.int32)]

@@ -20,7 +20,8 @@ import jax.numpy as jnp
 from hrprob.errors import check_number
 from hrprob.estimation import glse
 from hrprob.estimation.contraction import contract
-from hrprob.estimation.posterior.conjugate import cholesky, draw_in_ball, prior_precision
+from hrprob.estimation.factors import cholesky
+from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
 from hrprob.policies.base import Learner, Seen
 from hrprob.policies.registry import register
 from hrprob.problem import Problem

@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.estimation.contraction import contract
-from hrprob.estimation.posterior.conjugate import cholesky
+from hrprob.estimation.factors import cholesky
 from hrprob.policies.learners import WeightedState
 from hrprob.policies.registry import register
 from hrprob.policies.weighted_oful import RADII, UncertaintyWeighted

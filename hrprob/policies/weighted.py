@@ -31,6 +31,7 @@ import jax.numpy as jnp
 from scipy import special
 
 from hrprob.errors import check_choice
+from hrprob.estimation.factors import log_determinant
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Belief, Estimates
 from hrprob.policies.exact_optimism import largest_value
@@ -102,7 +103,7 @@ class HRUCBWeighted(WeightedLearner):
 
     def _self_normalised(self, belief: Belief, bound: Any) -> jax.Array:
         d = self.known.dimension
-        gained = -jnp.linalg.slogdet(prior_precision(d, bound) * belief.covariance)[1]
+        gained = -log_determinant(prior_precision(d, bound) * belief.covariance)
         return jnp.sqrt(2.0 * jnp.log(1.0 / self.delta) + gained) + math.sqrt(d + 2.0)
 
     def sets(self, state: WeightedState) -> tuple[Estimates, Radii]:

@@ -16,12 +16,12 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.estimation.contraction import contract
+from hrprob.estimation.factors import cholesky
 
-__all__ = ["cholesky", "draw_in_ball", "keep_in_ball", "prior_precision"]
+__all__ = ["draw_in_ball", "keep_in_ball", "prior_precision"]
 
 # Tries at a draw in the ball. Under the prior with d = 4 all fail once in 3000 times, and never later.
 _TRIES = 32
-_WRITTEN_OUT = 8
 
 
 def prior_precision(dimension: int, radius: Any, wanted: Any = 0.0) -> Any:
@@ -62,27 +62,3 @@ def draw_in_ball(
     noise = jax.random.normal(by_place, (_TRIES, mean.shape[-1]))
     tries = mean + scale * contract(cholesky(covariance), noise[:, None, :])
     return keep_in_ball(by_chance, tries, radius)[0]
-
-
-def cholesky(matrix: jax.Array) -> jax.Array:
-    """Return the lower factor of a small matrix (..., d, d), written out so that it vectorises over trials.
-
-    Examples
-    --------
-    >>> cholesky(jnp.asarray([[4.0, 2.0], [2.0, 5.0]])).tolist()
-    [[2.0, 0.0], [1.0, 2.0]]
-    """
-    d = matrix.shape[-1]
-    if d > _WRITTEN_OUT:
-        return jnp.linalg.cholesky(matrix)
-    rows: list[list[jax.Array]] = []
-    for i in range(d):
-        row: list[jax.Array] = []
-        for j in range(i):
-            rest = matrix[..., i, j] - sum(row[k] * rows[j][k] for k in range(j))
-            row.append(rest / rows[j][j])
-        rest = matrix[..., i, i] - sum(entry * entry for entry in row)
-        row.append(jnp.sqrt(jnp.maximum(rest, 1e-300)))
-        rows.append(row)
-    zero = jnp.zeros_like(matrix[..., 0, 0])
-    return jnp.stack([jnp.stack([*row, *[zero] * (d - len(row))], axis=-1) for row in rows], axis=-2)

@@ -34,6 +34,7 @@ from jax import lax
 
 from hrprob.errors import check_count
 from hrprob.estimation.contraction import contract
+from hrprob.estimation.factors import eigh, one_at_a_time
 from hrprob.estimation.posterior.rows import once
 from hrprob.estimation.posterior.target import Curve, Target
 from hrprob.record import record, settle
@@ -50,6 +51,8 @@ _LEAST_CURVATURE = 0.25
 _WIDER = 1.25
 # Effective points for each of the 2d coordinates, below which they are not used.
 _LEAST_EFFECTIVE = 8
+
+_cholesky = one_at_a_time(jnp.linalg.cholesky)
 
 
 class Normal(NamedTuple):
@@ -137,7 +140,7 @@ def fit(target: Target, tables: Any, start: jax.Array) -> Normal:
     shift = shift * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-12))
     # Axes that are equally long have no directions of their own: a draw may depend on the triangular
     # factor, never on the eigenvectors.
-    return Normal(mode, mode + shift, jnp.linalg.cholesky(covariance))
+    return Normal(mode, mode + shift, _cholesky(covariance))
 
 
 def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
@@ -151,7 +154,7 @@ def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
     covariance = (z - mean).T @ (weight[:, None] * (z - mean))
     # Where a few points carry all the weight they say nothing about a spread.
     trusted = 1.0 / jnp.sum(weight**2) > _LEAST_EFFECTIVE * size
-    refined = Normal(normal.mode, mean, jnp.linalg.cholesky(covariance + 1e-12 * jnp.eye(size)))
+    refined = Normal(normal.mode, mean, _cholesky(covariance + 1e-12 * jnp.eye(size)))
     return jax.tree.map(lambda new, old: jnp.where(trusted, new, old), refined, normal)
 
 
@@ -188,5 +191,5 @@ def _climb(target: Target, tables: Any, start: jax.Array) -> _Search:
 
 def _curvature(curve: Curve) -> tuple[jax.Array, jax.Array]:
     """Return −∇² by its eigenvalues and vectors; a saddle is taken for the peak it bends into."""
-    values, vectors = jnp.linalg.eigh(-0.5 * (curve.hessian + curve.hessian.T))
+    values, vectors = eigh(-0.5 * (curve.hessian + curve.hessian.T))
     return jnp.maximum(jnp.abs(values), _LEAST_CURVATURE), vectors

@@ -31,7 +31,8 @@ from jax import lax
 
 from hrprob.errors import InvalidInput, check_count
 from hrprob.estimation.contraction import contract
-from hrprob.estimation.posterior.conjugate import cholesky, keep_in_ball, prior_precision
+from hrprob.estimation.factors import cholesky
+from hrprob.estimation.posterior.conjugate import keep_in_ball, prior_precision
 from hrprob.estimation.posterior.target import Target, sum_over_rows
 from hrprob.models import Gaussian, priors
 from hrprob.models.ball import from_ball, to_ball

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from hrprob.errors import InvalidInput
+from hrprob.estimation.factors import cholesky
 from hrprob.estimation.posterior import nuts, svi
 from hrprob.estimation.posterior.base import draw_many, export, fit, sample
-from hrprob.estimation.posterior.conjugate import cholesky, draw_in_ball, prior_precision
+from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.importance import reweight
 from hrprob.estimation.posterior.target import Target
