@@ -33,7 +33,7 @@ from jax.typing import ArrayLike
 from hrprob import lifetime
 from hrprob.errors import InvalidInput
 from hrprob.lifetime import Nodes
-from hrprob.noise import Mixture, Noise, Normal
+from hrprob.noise import NORMAL, Mixture, Noise, Normal
 from hrprob.precision import float64
 from hrprob.problem.satisfaction import NormalLevels, Uniform, double_exponential, normal_nodes
 from hrprob.record import describe, record
@@ -43,6 +43,9 @@ __all__ = ["Hidden", "Redrawn"]
 
 # Normal levels of a variance closer than this to the one that makes the average infinite are refused.
 _MOST_RATIO = 0.99
+
+# Beyond so many deviations lies 1e-19 of a normal distribution.
+_REACH = 9.0
 
 # So many widths down, a bump of long stays is 1e10 times the rest of the average.
 _FAR_BUMP = 7.0
@@ -108,7 +111,7 @@ class Hidden:
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[h_β(u, w)]; ``beta`` is not looked at."""
         if isinstance(self.of, Uniform):
-            return _over_pieces(lambda level: lifetime.h(u, w, level, noise), self.of, u, w, noise)
+            return _over_pieces(lambda level: lifetime.h(u, w, level, noise), *self.of.support, u, w, noise)
         if isinstance(self.of, NormalLevels):
             return _over_normal(self.of, u, w, noise)
         return lifetime.mean_h(u, w, self.of.nodes(), noise)
@@ -158,22 +161,30 @@ def _check_spread(of: NormalLevels, noise: Noise, least: float) -> None:
         raise InvalidInput("of.deviation", f"must be at most {within:.4g}", of.deviation, remedy)
 
 
-def _standardised(of: Uniform, u: ArrayLike, w: ArrayLike) -> tuple[jax.Array, ...]:
+def _standardised(low: Any, high: Any, u: ArrayLike, w: ArrayLike) -> tuple[jax.Array, ...]:
     """Return the deviation √w, and how far the two ends of the range lie above u; of one shape."""
     w, u = jnp.broadcast_arrays(jnp.asarray(w, dtype=float), jnp.asarray(u, dtype=float))
     # A root has no derivative at 0.
     spread = jnp.where(w > 0.0, jnp.sqrt(jnp.where(w > 0.0, w, 1.0)), 0.0)
-    return spread, of.low - u, of.high - u
+    return spread, low - u, high - u
 
 
 def _over_pieces(
-    value: Callable[[jax.Array], jax.Array], of: Uniform, u: ArrayLike, w: ArrayLike, noise: Noise
+    value: Callable[[jax.Array], jax.Array],
+    low: ArrayLike,
+    high: ArrayLike,
+    u: ArrayLike,
+    w: ArrayLike,
+    noise: Noise,
+    cuts: tuple[ArrayLike, ...] = (),
 ) -> jax.Array:
-    """Return the average over uniform levels of a function that is smooth between the corners of the noise."""
-    spread, _, _ = _standardised(of, u, w)
-    cuts = [jnp.clip(u + spread * corner, of.low, of.high) for corner in getattr(noise, "corners", (0.0,))]
-    ends = jnp.stack([jnp.full_like(spread, of.low), *cuts, jnp.full_like(spread, of.high)])
-    width = jnp.where(of.high > of.low, of.high - of.low, 1.0)
+    """Return the average over a range of a function that is smooth between the corners of the noise and ``cuts``."""
+    low, high = jnp.asarray(low, dtype=float), jnp.asarray(high, dtype=float)
+    spread, _, _ = _standardised(low, high, u, w)
+    inner = [u + spread * corner for corner in getattr(noise, "corners", (0.0,))]
+    marks = [low, high, *(jnp.clip(cut, low, high) for cut in (*inner, *cuts))]
+    ends = jnp.sort(jnp.stack([jnp.broadcast_to(mark, spread.shape) for mark in marks]), axis=0)
+    width = jnp.where(high > low, high - low, 1.0)
     places, weights = map(jnp.asarray, double_exponential())
 
     def add(total: jax.Array, piece: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
@@ -186,7 +197,7 @@ def _over_pieces(
         return total + lifetime._sum_over(term, u, w, places, weights), None
 
     total, _ = lax.scan(add, jnp.zeros_like(spread), (ends[:-1], jnp.diff(ends, axis=0)))
-    return jnp.where(of.high > of.low, total, value(jnp.asarray(of.low, dtype=float)))
+    return jnp.where(high > low, total, value(low))
 
 
 def _chance_over_range(of: Uniform, u: ArrayLike, w: ArrayLike, noise: Any) -> jax.Array:
@@ -196,7 +207,7 @@ def _chance_over_range(of: Uniform, u: ArrayLike, w: ArrayLike, noise: Any) -> j
 
     S being what the noise calls overshoot, which keeps its digits in either tail.
     """
-    spread, low, high = _standardised(of, u, w)
+    spread, low, high = _standardised(of.low, of.high, u, w)
     safe = jnp.where(spread > 0.0, spread, 1.0)
 
     def beyond(gap: jax.Array) -> jax.Array:
@@ -209,6 +220,22 @@ def _chance_over_range(of: Uniform, u: ArrayLike, w: ArrayLike, noise: Any) -> j
     two = of.low + width * (0.5 + np.array([-0.5, 0.5]) / math.sqrt(3.0))
     few = lifetime.mean_reneging_chance(u, w, Nodes(two, np.full(2, 0.5), np.zeros(0), np.zeros(0)), noise)
     return jnp.where(short, few, integral / jnp.where(width > 0.0, width, 1.0))
+
+
+def _chance_over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
+    """Return the average of Ψ over normal levels, in pieces where the step of Ψ is among them."""
+    u, w = jnp.broadcast_arrays(jnp.asarray(u, dtype=float), jnp.asarray(w, dtype=float))
+    low = of.mean - _REACH * of.deviation
+    # Up to as far beyond the step, where outcomes are mostly above all levels.
+    high = jnp.maximum(of.mean, jnp.minimum(u, of.mean + _REACH * of.deviation)) + _REACH * of.deviation
+
+    def value(level: jax.Array) -> jax.Array:
+        density = NORMAL.pdf((level - of.mean) / of.deviation) / of.deviation
+        return (high - low) * density * lifetime.reneging_chance(u, w, level, noise)
+
+    pieces = _over_pieces(value, low, high, u, w, noise, (of.mean,))
+    whole = lifetime.mean_reneging_chance(u, w, of.nodes(), noise)
+    return jnp.where(jnp.abs(u - of.mean) < _REACH * of.deviation, pieces, whole)
 
 
 def _over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
@@ -311,8 +338,10 @@ class Redrawn:
             return _chance_over_range(self.of, u, w, noise)
         if isinstance(self.of, Uniform):
             return _over_pieces(
-                lambda level: lifetime.reneging_chance(u, w, level, noise), self.of, u, w, noise
+                lambda level: lifetime.reneging_chance(u, w, level, noise), *self.of.support, u, w, noise
             )
+        if isinstance(self.of, NormalLevels):
+            return _chance_over_normal(self.of, u, w, noise)
         return lifetime.mean_reneging_chance(u, w, self.of.nodes(), noise)
 
     def _is_normal(self, noise: Noise) -> bool:
