@@ -111,7 +111,8 @@ class Laplace:
     def fit(self, target: Target, tables: Any, start: Normal) -> Normal:
         """Return the approximation given ``tables``: pairs of data and rows in use."""
         found = fit(target, tables, start.mode)
-        if not self.points:
+        # In many dimensions hardly any point would carry weight, and none would be used.
+        if self.points <= 2 * _LEAST_EFFECTIVE * target.size:
             return found
         rows = sum((jnp.asarray(rows) for _, rows in tables), jnp.zeros((), jnp.int32))
         return once(rows <= self.few, lambda normal: refine(target, tables, normal, self.points), found)
