@@ -36,6 +36,8 @@ _CAPTIONS = {
     "lifetimes": "Mean lifetime, realised and expected given the actions, with 95 % intervals.",
     "optimal": "Share of users whose first action was the best for them.",
 }
+# Of many policies only the best are drawn in these.
+_CURVES = ("regret", "differences", "optimal")
 
 
 class Compared(NamedTuple):
@@ -170,22 +172,25 @@ def _lead(compared: Compared) -> str:
 def _write_problem(
     page: Report, folder: Path, prefix: str, name: str, found: Comparison, compared: Compared
 ) -> None:
-    data = compared.data[name]
+    data = figures.in_order(compared.data[name], found)
+    few = figures.leading(data)
     page.heading(name)
     if name in compared.decisions:
         page.text(in_words(compared.decisions[name]))
     page.table(*table_of_standings(found))
     page.table(*table_of_pairs(found), [found.different(pair) for pair in found.pairs])
     drawn = {
-        "regret": plots.plot_regret(data),
-        "differences": figures.plot_differences(data, found),
+        "regret": plots.plot_regret(few),
+        "differences": figures.plot_differences(few, found),
         "final": figures.plot_final(data, found),
         "lifetimes": figures.plot_lifetimes(data, found),
-        "optimal": figures.plot_optimal(data),
+        "optimal": figures.plot_optimal(few),
     }
     for kind, figure in drawn.items():
         plots.save(figure, folder, f"{prefix}{kind}")
         caption = _CAPTIONS[kind].format(against=found.baseline or found.leader, at=found.at)
+        if kind in _CURVES and len(few.policy) < len(data.policy):
+            caption += f" The best {len(few.policy)} of {len(data.policy)} policies."
         page.figure(folder / f"{prefix}{kind}.png", caption)
 
 

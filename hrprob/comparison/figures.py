@@ -15,7 +15,19 @@ from matplotlib.ticker import PercentFormatter
 from hrprob.comparison.paired import Comparison
 from hrprob.plots import COLUMN_WIDTH, interval, label_of, look_of, number, style
 
-__all__ = ["plot_differences", "plot_final", "plot_lifetimes", "plot_optimal", "plot_suite"]
+__all__ = [
+    "MOST_CURVES",
+    "in_order",
+    "leading",
+    "plot_differences",
+    "plot_final",
+    "plot_lifetimes",
+    "plot_optimal",
+    "plot_suite",
+]
+
+MOST_CURVES = 8
+"""More curves than this cannot be told apart in one figure."""
 
 _POINTS = 200
 _WINDOWS = 24
@@ -26,6 +38,23 @@ _QUIET = "#555555"
 
 def _places(data: xarray.Dataset) -> dict[str, int]:
     return {str(name): place for place, name in enumerate(data.policy.values)}
+
+
+def in_order(data: xarray.Dataset, found: Comparison) -> xarray.Dataset:
+    """Return the data with the best policies first, where there are more than a figure can show.
+
+    A policy's look goes by its place, so those that are shown differ as much as looks can.
+    """
+    if data.sizes["policy"] <= MOST_CURVES:
+        return data
+    names = [standing.policy for standing in found.standings]
+    first = [name for name in (found.baseline, *found.yardsticks) if name is not None]
+    return data.sel(policy=first + [name for name in names if name not in first])
+
+
+def leading(data: xarray.Dataset) -> xarray.Dataset:
+    """Return the policies whose curves are drawn: the first of those :func:`in_order`."""
+    return data.isel(policy=slice(None, MOST_CURVES))
 
 
 def plot_differences(data: xarray.Dataset, found: Comparison) -> Figure:
