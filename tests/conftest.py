@@ -80,6 +80,10 @@ _SLOW = (
     "test_readme.py::test_examples_run",
 )
 _STUDIES = (
+    "policies/test_thompson.py::test_engines_from_outside_compile_once[nuts]",
+    "policies/test_thompson.py::test_laplace_and_smc_cost_the_same",
+    "simulation/test_invariance.py::test_long_runs_in_other_stretches[16777216]",
+    "test_fit.py::test_a_value_for_each_round",
     "test_speed.py::test_cost",
     "test_speed.py::test_memory",
     # Every run of the reproduction, which is tested, compares the same curves.

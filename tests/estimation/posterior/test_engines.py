@@ -64,7 +64,8 @@ def test_engines_agree_with_random_walk_metropolis(engine, shift, ratio, target,
     assert shifts.max() < shift
     assert np.abs(ratios - 1).max() < ratio
     again = reweight(draws)
-    assert again.trusted
+    # Where an engine has no density of its own, weights say nothing about it.
+    assert again.trusted is (True if engine.kind in ("laplace", "svi") else None)
     tree = export(draws)
     assert tree["posterior"]["phi"].shape == draws.phi.shape
     if engine.kind == "nuts":
