@@ -57,6 +57,7 @@ __all__ = [
     "pseudo_regret",
     "reneging_chance",
     "round_cost",
+    "sum_over_levels",
 ]
 
 
@@ -162,7 +163,7 @@ def mean_h(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> j
     def far(level: jax.Array, log_weight: jax.Array) -> jax.Array:
         return jnp.exp(log_weight - log_reneging_chance(u, w, level, noise))
 
-    return _sum_over(near, u, w, nodes.levels, nodes.weights) + _sum_over(
+    return sum_over_levels(near, u, w, nodes.levels, nodes.weights) + sum_over_levels(
         far, u, w, nodes.far_levels, nodes.far_log_weights
     )
 
@@ -182,18 +183,20 @@ def mean_reneging_chance(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise 
         # As quick as a lifetime: the chance itself is compiled to scalar code within a loop over users.
         return weight / h(u, w, level, noise)
 
-    return _sum_over(near, u, w, nodes.levels, nodes.weights) + _sum_over(
+    return sum_over_levels(near, u, w, nodes.levels, nodes.weights) + sum_over_levels(
         near, u, w, nodes.far_levels, jnp.exp(nodes.far_log_weights)
     )
 
 
-def _sum_over(
+def sum_over_levels(
     term: Callable[[jax.Array, jax.Array], jax.Array],
     u: ArrayLike,
     w: ArrayLike,
     levels: jax.Array,
     weights: jax.Array,
 ) -> jax.Array:
+    """Return Σ term(level, weight) over levels with weights, of the shape of ``u`` and ``w``."""
+
     # A few levels after another. All at once would take as many copies of u as there are levels, and a
     # reduction over them would not be vectorised; a loop over single ones costs as much as what is in it.
     def add(total: jax.Array, nodes: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:

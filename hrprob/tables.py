@@ -71,6 +71,18 @@ def within(parent: str, make: Callable[[], T]) -> T:
         raise error.within(parent) from None
 
 
+def make_named(field: str, wanted: Any, known: Mapping[str, Any]) -> Any:
+    """Return one of the known kinds, by its name or from a table with its kind and parameters."""
+    table = dict(wanted) if isinstance(wanted, Mapping) else {"kind": wanted}
+    remedy = "give its name, a table {kind = ..., parameters}, or a " + field
+    kind = check_choice(field, table.pop("kind", None), list(known), remedy=remedy)
+    names = names_of(known[kind])
+    if not set(required_of(known[kind])) <= set(table) <= set(names):
+        must = f"must have the parameters of {kind!r} only"
+        raise InvalidInput(field, must, table, f"they are {', '.join(names)}" if names else "it has none")
+    return within(field, lambda: known[kind](**table))
+
+
 def table_of(field: str, tables: Mapping[str, Any], remedy: str) -> Mapping[str, Any]:
     """Return the table that ``tables`` has under the last part of ``field``."""
     table = tables.get(field.rpartition(".")[2])

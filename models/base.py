@@ -30,14 +30,14 @@ import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 
-from hrprob.errors import InvalidInput, check_choice
+from hrprob.errors import InvalidInput
 from hrprob.models import priors
 from hrprob.models.data import Data, Rounds
 from hrprob.models.setting import Setting
 from hrprob.noise import FromDistribution, Noise
 from hrprob.precision import double_precision
 from hrprob.record import record
-from hrprob.tables import names_of, required_of, within
+from hrprob.tables import make_named
 
 __all__ = ["Model", "kinds", "make_model", "make_prior", "register"]
 
@@ -136,7 +136,7 @@ def make_model(model: Any) -> Model:
     >>> make_model({"kind": "student-t", "df": 6.0}).df
     6.0
     """
-    return model if isinstance(model, Model) else _make("model", model, kinds())
+    return model if isinstance(model, Model) else make_named("model", model, kinds())
 
 
 def make_prior(prior: Any) -> Any:
@@ -147,15 +147,4 @@ def make_prior(prior: Any) -> Any:
     >>> make_prior("uniform").kind
     'uniform'
     """
-    return prior if priors.is_prior(prior) else _make("prior", prior, _PRIORS)
-
-
-def _make(field: str, wanted: Any, known: dict[str, Any]) -> Any:
-    table = dict(wanted) if isinstance(wanted, dict) else {"kind": wanted}
-    remedy = "give its name, a table {kind = ..., parameters}, or a " + field
-    kind = check_choice(field, table.pop("kind", None), list(known), remedy=remedy)
-    names = names_of(known[kind])
-    if not set(required_of(known[kind])) <= set(table) <= set(names):
-        must = f"must have the parameters of {kind!r} only"
-        raise InvalidInput(field, must, table, f"they are {', '.join(names)}" if names else "it has none")
-    return within(field, lambda: known[kind](**table))
+    return prior if priors.is_prior(prior) else make_named("prior", prior, _PRIORS)

@@ -56,7 +56,9 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto") -> xarray.
     table, target = posterior.table, posterior.target
     chains, draws, d = posterior.theta.shape
     if not isinstance(pointwise, bool) and pointwise != "auto":
-        raise InvalidInput("pointwise", 'must be true, false or "auto"', pointwise, "see its help")
+        raise InvalidInput(
+            "pointwise", 'must be true, false or "auto"', pointwise, "auto takes them where they are few"
+        )
     whole = chains * draws * len(table) <= MOST_ENTRIES if pointwise == "auto" else bool(pointwise)
     by_new, by_prior = jax.random.split(jax.random.fold_in(jax.random.key(posterior.seed), 1))
     # Sites do not depend on the rounds, so one context is enough where outcomes are not wanted.

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from hrprob.errors import InvalidInput
 from hrprob.noise.base import Tailed
-from hrprob.record import record
+from hrprob.record import describe, record
 from hrprob.source import Purpose, Source
 
 __all__ = ["FromDistribution"]
@@ -57,6 +57,10 @@ class FromDistribution(Tailed):
         uniform = source.uniform(Purpose.NOISE, (rounds,), start)
         return self._ask("icdf", uniform, "outcomes are drawn through it")
 
+    def described(self) -> dict[str, Any]:
+        """Return the distribution's name and parameters, for a record of a run."""
+        return {"distribution": _described(self.distribution)}
+
     def _ask(self, method: str, value: jax.Array, remedy: str) -> jax.Array:
         ask: Callable[[jax.Array], jax.Array] = getattr(self.distribution, method)
         try:
@@ -64,3 +68,15 @@ class FromDistribution(Tailed):
         except NotImplementedError:
             kind = type(self.distribution).__name__
             raise InvalidInput("noise", f"must be a distribution with `{method}`", kind, remedy) from None
+
+
+def _described(part: Any) -> Any:
+    # Only here, for it takes a second and few runs need it.
+    import numpyro.distributions as dist
+
+    if not isinstance(part, dist.Distribution):
+        return describe(part)
+    cls = type(part)
+    names = sorted({*cls.gather_pytree_data_fields(), *cls.gather_pytree_aux_fields()})
+    held = {name: _described(vars(part).get(name)) for name in names if not name.startswith("_")}
+    return {"kind": cls.__name__} | {name: value for name, value in held.items() if value is not None}

@@ -33,10 +33,18 @@ from hrprob.problem import Known, Problem
 from hrprob.problem.kinds import make_part
 from hrprob.record import record, settle, with_fields
 
-__all__ = ["BELIEFS", "Learner", "Policy", "Seen"]
+__all__ = ["BELIEFS", "LONGEST", "Learner", "Policy", "Seen", "held"]
 
 BELIEFS = ("noise", "objective", "satisfaction")
 """The parts of a problem that a policy may take to be others than they are."""
+
+LONGEST = 1e6
+"""What averages of values count at most: h itself has no mean where the variance may be near 0."""
+
+
+def held(values: jax.Array) -> jax.Array:
+    """Return values held to ± :data:`LONGEST`, that one where nobody would ever leave outweighs not all others."""
+    return jnp.clip(values, -LONGEST, LONGEST)
 
 
 class Seen(NamedTuple):

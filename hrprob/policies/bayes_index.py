@@ -19,13 +19,12 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.errors import check_count, check_number
+from hrprob.policies.base import held
 from hrprob.policies.bayes import BayesLearner, BayesState
 from hrprob.policies.registry import register
 from hrprob.record import record, settle
 
 __all__ = ["BayesGreedy", "BayesUCB"]
-
-_LONGEST = 1e6
 
 
 @record(static=("eager", "capacity", "warm_rows", "draws"))
@@ -66,9 +65,7 @@ class BayesGreedy(_ByDraws):
 
     def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the mean."""
-        values = self.values_of_draws(state, key, contexts, beta)
-        # A single draw at which a user would never leave must not outweigh all others.
-        return jnp.argmax(jnp.mean(jnp.clip(values, -_LONGEST, _LONGEST), axis=0))
+        return jnp.argmax(jnp.mean(held(self.values_of_draws(state, key, contexts, beta)), axis=0))
 
 
 @register("bayes-ucb", static=("capacity", "warm_rows", "draws"))

@@ -54,15 +54,12 @@ from hrprob.errors import check_count
 from hrprob.estimation.contraction import contract
 from hrprob.estimation.factors import cholesky
 from hrprob.estimation.weighted import Moments
-from hrprob.policies.base import Seen
+from hrprob.policies.base import Seen, held
 from hrprob.policies.learners import WeightedLearner, WeightedState
 from hrprob.policies.registry import register
 from hrprob.record import settle
 
-__all__ = ["LONGEST", "ContextualIDS", "information", "quasi_normal"]
-
-LONGEST = 1e6
-"""Values are held to ± this: h itself has no mean where the variance may be near 0."""
+__all__ = ["ContextualIDS", "information", "quasi_normal"]
 
 # The average of n numbers has weights (k/n)^4.
 _RECENCY = 4.0
@@ -146,7 +143,7 @@ class ContextualIDS(WeightedLearner):
     ) -> jax.Array:
         """Return argmax of value and priced information."""
         of = self.moments(state.learned, contexts)
-        value = jnp.clip(self.known.value(of.u, of.w, beta), -LONGEST, LONGEST)
+        value = held(self.known.value(of.u, of.w, beta))
         return jnp.argmax(value + price(state) * self._gain(of, beta))
 
     def update(self, state: ContextualIDSState, seen: Seen) -> ContextualIDSState:
@@ -166,7 +163,7 @@ class ContextualIDS(WeightedLearner):
     def _gain(self, of: Moments, beta: jax.Array) -> jax.Array:
         known = self.known
         rounds = known.satisfaction.rounds(of.u, of.w, beta, known.noise)
-        return information(of, jnp.minimum(rounds, LONGEST))
+        return information(of, held(rounds))
 
     def _expected_regret(self, state: ContextualIDSState, of: Moments, seen: Seen) -> jax.Array:
         theta, phi = state.learned.estimates
@@ -178,7 +175,7 @@ class ContextualIDS(WeightedLearner):
         )
         u = of.u + by_theta
         w = of.w * jnp.exp(self.known.link.slope * by_phi / of.w)
-        values = jnp.clip(self._within_bounds(contexts, u, w, seen.beta), -LONGEST, LONGEST)
+        values = held(self._within_bounds(contexts, u, w, seen.beta))
         return jnp.mean(jnp.max(values, axis=1) - values[:, seen.action])
 
     def _within_bounds(self, contexts: jax.Array, u: jax.Array, w: jax.Array, beta: jax.Array) -> jax.Array:

@@ -38,9 +38,8 @@ import jax.numpy as jnp
 from hrprob.errors import InvalidInput, check_choice, check_count
 from hrprob.estimation.contraction import contract
 from hrprob.estimation.posterior.rows import once
-from hrprob.policies.base import Seen
+from hrprob.policies.base import Seen, held
 from hrprob.policies.bayes import BayesLearner, BayesState
-from hrprob.policies.contextual_ids import LONGEST
 from hrprob.policies.registry import register
 from hrprob.record import settle
 
@@ -169,9 +168,9 @@ class IDS(BayesLearner):
         known, setting = self.known, self.target.setting
         u = contract(contexts, state.theta[:, None, :])
         w = setting.variance(contract(contexts, state.phi[:, None, :]))
-        values = jnp.clip(known.value(u, w, beta), -LONGEST, LONGEST)
+        values = held(known.value(u, w, beta))
         rounds = known.satisfaction.rounds(jnp.mean(u, axis=0), jnp.mean(w, axis=0), beta, known.noise)
-        return _Seen(u, w, values, jnp.minimum(rounds, LONGEST))
+        return _Seen(u, w, values, held(rounds))
 
     def _gain(self, seen: _Seen) -> jax.Array:
         w = jnp.mean(seen.w, axis=0)

@@ -67,7 +67,9 @@ def unit(vectors: jax.Array) -> jax.Array:
     """Return vectors (users, actions, d, trials), each divided by its norm."""
     # Sum by components: a reduction over a middle axis would not be vectorised over the trials.
     squares = sum(vectors[:, :, j] ** 2 for j in range(vectors.shape[2]))
-    return vectors * jax.lax.rsqrt(jnp.asarray(squares))[:, :, None]
+    # Kept apart: a root and a division made into one are rounded otherwise for one trial than for several.
+    norm = jax.lax.optimization_barrier(jnp.sqrt(jnp.asarray(squares)))
+    return vectors * (1.0 / norm)[:, :, None]
 
 
 @record(static=("actions",))

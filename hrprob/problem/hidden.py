@@ -67,7 +67,27 @@ def _check_distribution(of: Any) -> None:
 
 
 @record()
-class Hidden:
+class _Unseen:
+    """Levels that no policy sees; what it knows is how they are distributed."""
+
+    seen: ClassVar[bool] = False
+    of: Any = Uniform()
+
+    def __post_init__(self) -> None:
+        _check_distribution(self.of)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The least and the largest level."""
+        return self.of.support
+
+    def draw(self, source: Source) -> jax.Array:
+        """Return the levels on arrival, shape (users, trials)."""
+        return self.of.draw(source)
+
+
+@record()
+class Hidden(_Unseen):
     """Levels that are drawn once for a user and kept, and that no policy sees.
 
     Parameters
@@ -83,25 +103,11 @@ class Hidden:
     """
 
     kind: ClassVar[str] = "hidden"
-    seen: ClassVar[bool] = False
-    of: Any = Uniform()
-
-    def __post_init__(self) -> None:
-        _check_distribution(self.of)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """The least and the largest level."""
-        return self.of.support
 
     @property
     def needs_tail(self) -> bool:
         """Whether the average depends on how the noise falls far below; see ``tail`` of a noise."""
         return isinstance(self.of, NormalLevels)
-
-    def draw(self, source: Source) -> jax.Array:
-        """Return levels of shape (users, trials)."""
-        return self.of.draw(source)
 
     def by_round(self, beta: jax.Array, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return β: it is kept."""
@@ -194,7 +200,7 @@ def _over_pieces(
             # An empty piece counts for nothing even where the function is infinite.
             return jnp.where(length > 0.0, weight * length / width * value(left + length * place), 0.0)
 
-        return total + lifetime._sum_over(term, u, w, places, weights), None
+        return total + lifetime.sum_over_levels(term, u, w, places, weights), None
 
     total, _ = lax.scan(add, jnp.zeros_like(spread), (ends[:-1], jnp.diff(ends, axis=0)))
     return jnp.where(high > low, total, value(low))
@@ -274,13 +280,13 @@ def _over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> 
         log_weight = jnp.where(away, log_step + jnp.log(wide) - 0.5 * t * t, log_weight)
         return jnp.exp(log_weight - lifetime.log_reneging_chance(u, w, of.mean + of.deviation * t, noise))
 
-    body = lifetime._sum_over(near, u, w, jnp.asarray(places[far:]), jnp.exp(log_weights[far:]))
-    tail = lifetime._sum_over(below, u, w, jnp.asarray(places[:far]), jnp.asarray(log_weights[:far]))
+    body = lifetime.sum_over_levels(near, u, w, jnp.asarray(places[far:]), jnp.exp(log_weights[far:]))
+    tail = lifetime.sum_over_levels(below, u, w, jnp.asarray(places[:far]), jnp.asarray(log_weights[:far]))
     return jnp.where(finite, jnp.where(away, 0.0, body) + tail, jnp.inf)
 
 
 @record()
-class Redrawn:
+class Redrawn(_Unseen):
     """Levels that are drawn anew in every round, and that no policy sees.
 
     Parameters
@@ -296,20 +302,6 @@ class Redrawn:
     """
 
     kind: ClassVar[str] = "redrawn"
-    seen: ClassVar[bool] = False
-    of: Any = Uniform()
-
-    def __post_init__(self) -> None:
-        _check_distribution(self.of)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """The least and the largest level."""
-        return self.of.support
-
-    def draw(self, source: Source) -> jax.Array:
-        """Return the levels of the first round, shape (users, trials)."""
-        return self.of.draw(source)
 
     def by_round(self, beta: jax.Array, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the levels of some rounds (..., rounds, ...), from round ``start`` on."""

@@ -189,16 +189,9 @@ def _as_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return what a record holds and JSON cannot: a distribution as its name and parameters."""
-    from numpyro.distributions import Distribution
-
+    """Return what a record holds and JSON cannot: its kind and its numbers."""
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         return np.asarray(value).tolist()
-    if isinstance(value, Distribution):
-        cls = type(value)
-        names = sorted({*cls.gather_pytree_data_fields(), *cls.gather_pytree_aux_fields()})
-        held = {name: vars(value).get(name) for name in names if not name.startswith("_")}
-        return {"kind": cls.__name__} | {name: part for name, part in held.items() if part is not None}
     leaves = jax.tree.leaves(value)
     if any(leaf is value for leaf in leaves):
         return str(value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hrprob.errors import InvalidInput, check_choice
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.nuts import NUTS
 from hrprob.estimation.posterior.smc import SMC
 from hrprob.estimation.posterior.svi import SVI
+from hrprob.tables import make_named
 
 __all__ = ["ENGINES", "make_engine"]
 
@@ -25,13 +25,4 @@ def make_engine(engine: Any) -> Any:
     """
     if isinstance(engine, tuple(ENGINES.values())):
         return engine
-    table = dict(engine) if isinstance(engine, dict) else {"kind": engine}
-    kind = check_choice("engine", table.pop("kind", None), list(ENGINES))
-    try:
-        return ENGINES[kind](**table)
-    except TypeError:
-        raise InvalidInput(
-            "engine", f"must have parameters of {kind!r} only", table, "see its help"
-        ) from None
-    except InvalidInput as complaint:
-        raise complaint.within("engine") from None
+    return make_named("engine", engine, ENGINES)
