@@ -42,6 +42,7 @@ from jax.typing import ArrayLike
 
 from hrprob.errors import InvalidInput
 from hrprob.noise import NORMAL, Noise
+from hrprob.noise.base import compiled
 from hrprob.precision import float64, is_traced
 
 __all__ = [
@@ -145,6 +146,7 @@ def log_reneging_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Nois
 
 
 @float64
+@compiled
 def mean_h(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> jax.Array:
     r"""Return :math:`\mathbb{E}_\beta[h_\beta(u, w)]`: the expected lifetime of a user whose level is hidden.
 
@@ -169,6 +171,7 @@ def mean_h(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> j
 
 
 @float64
+@compiled
 def mean_reneging_chance(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> jax.Array:
     """Return the chance that a round is the last where β is drawn anew in every round.
 

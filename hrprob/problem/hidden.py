@@ -34,6 +34,7 @@ from hrprob import lifetime
 from hrprob.errors import InvalidInput
 from hrprob.lifetime import Nodes
 from hrprob.noise import NORMAL, Mixture, Noise, Normal
+from hrprob.noise.base import compiled
 from hrprob.precision import float64
 from hrprob.problem.satisfaction import NormalLevels, Uniform, double_exponential, normal_nodes
 from hrprob.record import describe, record
@@ -114,6 +115,7 @@ class Hidden(_Unseen):
         return beta
 
     @float64
+    @compiled
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[h_β(u, w)]; ``beta`` is not looked at."""
         if isinstance(self.of, Uniform):
@@ -308,6 +310,7 @@ class Redrawn(_Unseen):
         return self.of.draw(source, (rounds,), start)
 
     @float64
+    @compiled
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return one over the chance that a round is the last; ``beta`` is not looked at."""
         if self._is_normal(noise):
@@ -315,6 +318,7 @@ class Redrawn(_Unseen):
         return 1.0 / self.leaving_chance(u, w, beta, noise)
 
     @float64
+    @compiled
     def leaving_chance(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return the chance that a round is the last."""
         if self._is_normal(noise):
