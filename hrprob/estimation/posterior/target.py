@@ -33,6 +33,8 @@ __all__ = ["Curve", "Target", "capacity_for", "sum_over_rows"]
 BLOCK = 256
 # The same where every row is looked at from many points at once.
 SMALL_BLOCK = 32
+# Up to this dimension all products of two entries of a context are made; beyond it their number costs more.
+_WRITTEN_OUT = 12
 
 
 class Curve(NamedTuple):
@@ -158,13 +160,12 @@ class Target:
         return function
 
     def _block_curve(self, data: Any, theta: jax.Array, phi: jax.Array) -> Curve:
-        rows, d = data.x.shape
+        d = data.x.shape[1]
         u, v = contract(data.x, theta), contract(data.x, phi)
         row = self._of_row(data)
         value, (by_u, by_v), (by_uu, by_uv, by_vv) = _two_derivatives(row, u, v)
-        pairs = (data.x[:, :, None] * data.x[:, None, :]).reshape(rows, d * d)
         first = jnp.stack([by_u, by_v]) @ data.x
-        second = (jnp.stack([by_uu, by_uv, by_vv]) @ pairs).reshape(3, d, d)
+        second = _weighted_products(data.x, jnp.stack([by_uu, by_uv, by_vv]))
         return Curve(
             jnp.sum(value, axis=0),
             first.reshape(2 * d),
@@ -175,10 +176,8 @@ class Target:
         d = self.setting.dimension
         x = data.x
         u, v = contract(x, theta), contract(x, phi)
-        pairs = (x[:, :, None] * x[:, None, :]).reshape(x.shape[0], d * d)
         # Variances of θᵀx and φᵀx of each row, and their covariance.
-        blocks = jnp.stack([spread[:d, :d], spread[:d, d:], spread[d:, d:]]).reshape(3, d * d)
-        uu, uv, vv = blocks @ pairs.T
+        uu, uv, vv = _quadratic_forms(x, jnp.stack([spread[:d, :d], spread[:d, d:], spread[d:, d:]]))
 
         def weighted(u: jax.Array, v: jax.Array) -> jax.Array:
             _, _, (by_uu, by_uv, by_vv) = _two_derivatives(self._of_row(data), u, v)
@@ -188,6 +187,24 @@ class Target:
         by_u = jax.jvp(weighted, (u, v), (one, zero))[1]
         by_v = jax.jvp(weighted, (u, v), (zero, one))[1]
         return (jnp.stack([by_u, by_v]) @ x).reshape(2 * d)
+
+
+def _weighted_products(x: jax.Array, weights: jax.Array) -> jax.Array:
+    """Return Σ w x xᵀ over the rows of x (rows, d) for some weights (k, rows): (k, d, d)."""
+    rows, d = x.shape
+    if d > _WRITTEN_OUT:
+        return jnp.stack([(x * weight[:, None]).T @ x for weight in weights])
+    pairs = (x[:, :, None] * x[:, None, :]).reshape(rows, d * d)
+    return (weights @ pairs).reshape(-1, d, d)
+
+
+def _quadratic_forms(x: jax.Array, matrices: jax.Array) -> jax.Array:
+    """Return xᵀMx of each row of x (rows, d) for some matrices (k, d, d): (k, rows)."""
+    rows, d = x.shape
+    if d > _WRITTEN_OUT:
+        return jnp.stack([jnp.sum((x @ matrix) * x, axis=1) for matrix in matrices])
+    pairs = (x[:, :, None] * x[:, None, :]).reshape(rows, d * d)
+    return matrices.reshape(-1, d * d) @ pairs.T
 
 
 def _two_derivatives(function: Any, u: jax.Array, v: jax.Array) -> Any:
