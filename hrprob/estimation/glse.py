@@ -57,6 +57,7 @@ __all__ = [
     "empty",
     "estimate",
     "merge",
+    "products",
     "sherman_morrison",
     "solve",
     "squared_residuals",
@@ -291,6 +292,17 @@ def solve(statistics: Statistics, ridge: ArrayLike, link: Affine) -> Estimates:
     factor = jax.scipy.linalg.cho_factor(statistics.gram + ridge * jnp.eye(d), lower=True)
     inverse = jax.scipy.linalg.cho_solve(factor, jnp.eye(d))
     return estimate(statistics, (inverse + inverse.T) / 2.0, link)
+
+
+def products(x: jax.Array) -> jax.Array:
+    """Return all products x_j x_k with j ≤ k of vectors (..., d): (..., d(d+1)/2), by rows of the upper triangle.
+
+    Examples
+    --------
+    >>> products(jnp.asarray([1.0, 2.0, 3.0])).tolist()
+    [1.0, 2.0, 3.0, 4.0, 6.0, 9.0]
+    """
+    return jnp.concatenate([x[..., j : j + 1] * x[..., j:] for j in range(x.shape[-1])], axis=-1)
 
 
 class GLSE:

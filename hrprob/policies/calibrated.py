@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob.errors import InvalidInput
 from hrprob.estimation import glse
@@ -61,7 +62,7 @@ class Replicates(NamedTuple):
 
     sum_rx: jax.Array  # (B, d)
     sum_rrx: jax.Array  # (B, d)
-    sum_rxx: jax.Array  # (B, d, d)
+    sum_rxx: jax.Array  # (B, d(d+1)/2), the upper triangles
     centre: jax.Array  # (d,) Σ m x xᵀφ̂, each φ̂ being that of its time
     radii: Radii
 
@@ -82,7 +83,7 @@ class BootstrapWidth(Width):
     def init(self, known: Known) -> Replicates:
         """Return no noise at all, and radii that the bounds alone give."""
         d, root = known.dimension, jnp.sqrt(self.ridge)
-        rows, squares = jnp.zeros((REPLICATES, d)), jnp.zeros((REPLICATES, d, d))
+        rows, squares = jnp.zeros((REPLICATES, d)), jnp.zeros((REPLICATES, d * (d + 1) // 2))
         radii = Radii(root * known.bounds.theta, root * known.bounds.phi)
         return Replicates(rows, rows, squares, jnp.zeros(d), radii)
 
@@ -94,7 +95,7 @@ class BootstrapWidth(Width):
         return state._replace(
             sum_rx=state.sum_rx + totals[:, None] * x,
             sum_rrx=state.sum_rrx + squares[:, None] * x,
-            sum_rxx=state.sum_rxx + totals[:, None, None] * (x[:, None] * x),
+            sum_rxx=state.sum_rxx + totals[:, None] * glse.products(x),
             # What the variance was taken for, floor included, is the truth of the replicates.
             centre=state.centre + seen.taken * self.link.inverse(variance) * x,
         )
@@ -124,12 +125,16 @@ class BootstrapWidth(Width):
     def _quantiles(self, state: Replicates, learned: Any) -> Radii:
         theta, phi, inverse = learned.estimates
         sums = learned.statistics
+        # Where each entry of a symmetric matrix stands in its upper triangle.
+        upper = np.zeros((theta.shape[-1],) * 2, dtype=int)
+        upper[np.triu_indices_from(upper)] = np.arange(state.sum_rxx.shape[-1])
+        upper = np.maximum(upper, upper.T)
 
         def replicate(sum_rx: jax.Array, sum_rrx: jax.Array, sum_rxx: jax.Array) -> glse.Estimates:
             drawn = sums._replace(sum_rx=sum_rx, sum_rrx=sum_rrx, sum_rxx=sum_rxx)
             return glse.estimate(drawn, inverse, self.link)
 
-        found = jax.vmap(replicate)(state.sum_rx, state.sum_rrx, state.sum_rxx)
+        found = jax.vmap(replicate)(state.sum_rx, state.sum_rrx, state.sum_rxx[:, upper])
         in_theta = found.theta - self.ridge * contract(inverse, theta)
         in_phi = found.phi - contract(inverse, state.centre + self.ridge * phi)
         shape = sums.gram + self.ridge * jnp.eye(theta.shape[-1])
