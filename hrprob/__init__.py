@@ -84,7 +84,10 @@ _HOME = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = [*_MODULE_OF, "__version__"]
+# Packages that are asked for by their own names.
+_MODULES = ("diagnostics", "models", "noise", "policies", "problem")
+
+__all__ = [*_MODULE_OF, *_MODULES, "__version__"]
 
 if TYPE_CHECKING:
     from hrprob.agent import Agent as Agent
@@ -155,6 +158,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"hrprob.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'hrprob' has no attribute {name!r}")
     return getattr(importlib.import_module(_MODULE_OF[name]), name)

@@ -26,6 +26,7 @@ References
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, NamedTuple, Self
 
 import jax
@@ -34,7 +35,7 @@ import jax.numpy as jnp
 from hrprob.errors import InvalidInput, check_number
 from hrprob.policies.base import Policy, Seen
 from hrprob.policies.registry import register
-from hrprob.problem import Fixed, Problem
+from hrprob.problem import Problem
 from hrprob.record import settle
 
 __all__ = ["KLULCB", "upper_bound"]
@@ -106,7 +107,8 @@ class KLULCB(Policy):
             remedy = "arms are known by their numbers alone; make one set of contexts"
             got = "endlessly many" if sets is None else len(sets)
             raise InvalidInput("contexts.sets", "must be a single set for kl-ulcb", got, remedy)
-        if not isinstance(problem.satisfaction, Fixed):
+        low, high = problem.satisfaction.support
+        if low != high or not math.isfinite(low):
             remedy = 'one level for all users: satisfaction = { kind = "fixed", level = ... }'
             raise InvalidInput("satisfaction", "must be fixed for kl-ulcb", problem.satisfaction.kind, remedy)
         return bound
