@@ -203,7 +203,9 @@ def plot_suite(table: Mapping[str, Mapping[str, float]]) -> Figure:
         axes.set_xticks(range(len(problems)), problems, rotation=40, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(policies)), policies)
         axes.grid(visible=False)
-        figure.colorbar(image, ax=axes, label="regret / least regret", extend="max", pad=0.02)
+        bar = figure.colorbar(image, ax=axes, label="regret / least regret", extend="max", pad=0.02)
+        bar.set_ticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
+        bar.minorticks_off()
     return figure
 
 
