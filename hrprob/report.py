@@ -33,7 +33,7 @@ ul.verdicts li { margin: .3rem 0; }
 .good::marker { content: "✓ "; color: #00664a; }
 .bad::marker { content: "✗ "; color: #a33b00; }
 nav { font-size: .9rem; margin: 1rem 0; }
-nav a { margin-right: 1rem; white-space: nowrap; }
+nav a { display: inline-block; margin-right: 1rem; white-space: nowrap; }
 footer { margin-top: 3rem; color: #46556a; font-size: .82rem; }
 """
 
