@@ -48,6 +48,9 @@ _MOST_RATIO = 0.99
 # Beyond so many deviations lies 1e-19 of a normal distribution.
 _REACH = 9.0
 
+# Deviations below a component of a mixture between which its lower tail gives way to the other's.
+_TAKES_OVER = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+
 # So many widths down, a bump of long stays is 1e10 times the rest of the average.
 _FAR_BUMP = 7.0
 # The nodes then lie evenly over so many widths on either side of it.
@@ -272,6 +275,9 @@ def _over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> 
     outer, inner = np.arcsinh(places[[0, far - 1]])
     log_step = math.log(2.0 * _HALF_WIDTHS / (far - 1)) - 0.5 * math.log(2.0 * math.pi)
 
+    if isinstance(noise, Mixture):
+        return jnp.where(finite, _normal_by_pieces(of, u, w, noise, jnp.minimum(bump, 0.0), wide), jnp.inf)
+
     def near(place: jax.Array, weight: jax.Array) -> jax.Array:
         return weight * lifetime.h(u, w, of.mean + of.deviation * place, noise)
 
@@ -285,6 +291,25 @@ def _over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> 
     body = lifetime.sum_over_levels(near, u, w, jnp.asarray(places[far:]), jnp.exp(log_weights[far:]))
     tail = lifetime.sum_over_levels(below, u, w, jnp.asarray(places[:far]), jnp.asarray(log_weights[:far]))
     return jnp.where(finite, jnp.where(away, 0.0, body) + tail, jnp.inf)
+
+
+def _normal_by_pieces(
+    of: NormalLevels, u: jax.Array, w: jax.Array, noise: Mixture, bump: jax.Array, wide: jax.Array
+) -> jax.Array:
+    """Return E_β[h] over normal levels where Ψ has more than one step, between its steps and its bumps."""
+    low = of.mean + of.deviation * (bump - _REACH * wide)
+    high = of.mean + of.deviation * _REACH
+
+    def value(level: jax.Array) -> jax.Array:
+        t = (level - of.mean) / of.deviation
+        log_chance = lifetime.log_reneging_chance(u, w, level, noise)
+        return (high - low) / of.deviation * NORMAL.pdf(0.0) * jnp.exp(-0.5 * t * t - log_chance)
+
+    # Below a narrow component the wide one takes over, within a few deviations of the narrow one.
+    below = [
+        u + jnp.sqrt(w) * (m - k * s) for m, s in zip(*noise.components(), strict=True) for k in _TAKES_OVER
+    ]
+    return _over_pieces(value, low, high, u, w, noise, (of.mean, of.mean + of.deviation * bump, *below))
 
 
 @record()

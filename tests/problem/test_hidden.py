@@ -169,6 +169,20 @@ def test_redrawn_normal_levels_where_the_step_is_steep(noise: Noise, w: float) -
     assert float(got) == pytest.approx(wanted, rel=1e-8)
 
 
+@pytest.mark.parametrize("share", [0.3, 0.9])
+@pytest.mark.parametrize("ratio", [0.03, 0.2, 0.5, 2.0])
+def test_normal_levels_under_components_of_unequal_widths(ratio: float, share: float) -> None:
+    """By the trapezoidal rule, exact for a smooth function that falls to 0 on both sides."""
+    noise, w = hrprob.Mixture(weight=0.3, gap=1.2, ratio=ratio), 1.5
+    deviation = math.sqrt(share * w) * float(noise.tail)
+    t, step = np.linspace(-80.0, 14.0, 2_000_001, retstep=True)
+    for u in (-0.5, 1.5):
+        log_chance = np.asarray(noise.log_cdf((0.1 + deviation * t - u) / math.sqrt(w)))
+        wanted = np.sum(np.exp(-0.5 * t * t - log_chance)) * step / math.sqrt(2 * math.pi)
+        got = hrprob.Hidden(hrprob.NormalLevels(0.1, deviation)).rounds(u, w, math.nan, noise)
+        assert float(got) == pytest.approx(wanted, rel=1e-8)
+
+
 def test_normal_levels_where_hardly_anybody_leaves() -> None:
     redrawn = hrprob.Redrawn(hrprob.NormalLevels(-20.0, 1.0)).rounds(1.0, 0.5, math.nan, NORMAL)
     closed = NORMAL.inverse_chance(-21.0 / math.sqrt(1.5))
