@@ -269,14 +269,13 @@ def _over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> 
     centre = getattr(noise, "tail_centre", 0.0) * spread
     bump = (of.mean - u - centre) * of.deviation / (limit * rest)
     wide = 1.0 / jnp.sqrt(rest)
+    if isinstance(noise, Mixture):
+        return jnp.where(finite, _normal_by_pieces(of, u, w, noise, jnp.minimum(bump, 0.0), wide), jnp.inf)
     away = finite & (bump < -_FAR_BUMP * wide)
     places, log_weights = normal_nodes()
     far = int(np.sum(places < -8.0))
     outer, inner = np.arcsinh(places[[0, far - 1]])
     log_step = math.log(2.0 * _HALF_WIDTHS / (far - 1)) - 0.5 * math.log(2.0 * math.pi)
-
-    if isinstance(noise, Mixture):
-        return jnp.where(finite, _normal_by_pieces(of, u, w, noise, jnp.minimum(bump, 0.0), wide), jnp.inf)
 
     def near(place: jax.Array, weight: jax.Array) -> jax.Array:
         return weight * lifetime.h(u, w, of.mean + of.deviation * place, noise)

@@ -191,20 +191,23 @@ class Target:
 
 def _weighted_products(x: jax.Array, weights: jax.Array) -> jax.Array:
     """Return Σ w x xᵀ over the rows of x (rows, d) for some weights (k, rows): (k, d, d)."""
-    rows, d = x.shape
+    d = x.shape[1]
     if d > _WRITTEN_OUT:
         return jnp.stack([(x * weight[:, None]).T @ x for weight in weights])
-    pairs = (x[:, :, None] * x[:, None, :]).reshape(rows, d * d)
-    return (weights @ pairs).reshape(-1, d, d)
+    return (weights @ _pairs(x)).reshape(-1, d, d)
 
 
 def _quadratic_forms(x: jax.Array, matrices: jax.Array) -> jax.Array:
     """Return xᵀMx of each row of x (rows, d) for some matrices (k, d, d): (k, rows)."""
-    rows, d = x.shape
+    d = x.shape[1]
     if d > _WRITTEN_OUT:
         return jnp.stack([jnp.sum((x @ matrix) * x, axis=1) for matrix in matrices])
-    pairs = (x[:, :, None] * x[:, None, :]).reshape(rows, d * d)
-    return matrices.reshape(-1, d * d) @ pairs.T
+    return matrices.reshape(-1, d * d) @ _pairs(x).T
+
+
+def _pairs(x: jax.Array) -> jax.Array:
+    """Return all products of two entries of each row of x (rows, d): (rows, d²)."""
+    return (x[:, :, None] * x[:, None, :]).reshape(x.shape[0], -1)
 
 
 def _two_derivatives(function: Any, u: jax.Array, v: jax.Array) -> Any:
