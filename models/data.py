@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob.errors import InvalidInput
+from hrprob.precision import is_traced
 
 __all__ = ["Data", "Rounds", "Stays", "check_rounds", "pad", "rounds", "stays"]
 
@@ -94,8 +95,9 @@ def pad(data: D, rows: int | None = None) -> D:
     missing = (rows if rows is not None else 1 << max(n - 1, 0).bit_length()) - n
     if missing < 0:
         raise InvalidInput("rows", f"must be at least {n}", rows, "padding takes nothing away")
-    # Row by row the pad is zeros: a context 0 with no outcome.
-    return jax.tree.map(lambda leaf: jnp.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), data)
+    # Row by row the pad is zeros: a context 0 with no outcome. NumPy compiles nothing for data of a new length.
+    add = jnp.pad if is_traced(data) else np.pad
+    return jax.tree.map(lambda leaf: add(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), data)
 
 
 def check_rounds(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:

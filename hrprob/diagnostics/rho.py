@@ -300,8 +300,8 @@ def _posteriors_at(
         number, size = place
         rows = int(np.argmax(counts[number] >= wanted[size])) + 1
         room = _SMALL if rows <= _SMALL else capacity_for(int(wanted[-1]))
-        data = Stays(*(jnp.asarray(np.asarray(leaf)[number, :rows]) for leaf in block.stays))
-        truth = jnp.stack([jnp.asarray(block.truths.phi[number]), jnp.asarray(block.truths.theta[number])])
+        data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in block.stays))  # type: ignore[arg-type]
+        truth = np.stack([block.truths.phi[number], block.truths.theta[number]])
         key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
         found = _look(target, pad(data, room), rows, truth, radii[size], delta, ridge, key)
         reached = counts[number, -1] >= wanted[size]
@@ -318,8 +318,8 @@ def _look(
     target: Target,
     data: Stays,
     rows: Any,
-    truth: jax.Array,
-    radii: jax.Array,
+    truth: Any,
+    radii: Any,
     delta: Any,
     ridge: Any,
     key: jax.Array,

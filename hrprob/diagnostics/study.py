@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import queue
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
+from hrprob.fitting.table import Table
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.policies import HRUCB, Thompson
 from hrprob.policies.base import Policy
@@ -249,27 +251,52 @@ def diagnose(
             policy=_refitting(study.policy, sizes.refit), thompson=_refitting(study.thompson, sizes.refit)
         )
     found: dict[str, Any] = {"study": study, "sizes": sizes}
-    with _Steps(say, progress, study, sizes) as steps, ThreadPoolExecutor(len(parts)) as pool:
-        # Compiling is the work of one core: chains of parts side by side keep all of them busy.
-        chains = [pool.submit(_in_double_precision, part, study, sizes, steps) for part in parts]
-        for chain in as_completed(chains):
-            found |= chain.result()
+    by_truths: dict[str, Any] = {}
+    with _Steps(say, progress, study, sizes) as steps:
+        for news in _side_by_side([part(study, sizes, steps) for part in parts]):
+            by_truths |= news.pop("by_truths", {})
+            found |= news
+            if len(by_truths) == 2 and "scores" not in found:
+                found |= _of_both(by_truths)
             finished(dict(found))
-    by_truths = {OVER_PRIOR: found.pop("prior"), AT_TRUTH: found.pop("truth")}
-    done = Diagnosis(
-        reliability={truths: reneging.reliability(of) for truths, (of, _) in by_truths.items()},
-        scores={truths: reneging.scores(of) for truths, (of, _) in by_truths.items()},
-        estimates={truths: of for truths, (_, of) in by_truths.items()},
-        efficiency={truths: estimates.efficiency(of) for truths, (_, of) in by_truths.items()},
-        verdicts=[],
-        **found,
-    )
+    done = Diagnosis(verdicts=[], **found)
     return done._replace(verdicts=_verdicts(done))
 
 
-def _in_double_precision(part: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    with double_precision():
-        return part(*arguments)
+def _side_by_side(parts: Sequence[Iterator[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Yield what the parts yield, as it comes.
+
+    Compiling is the work of one core: parts side by side keep all of them busy.
+    """
+    news: queue.SimpleQueue[dict[str, Any] | Future[None]] = queue.SimpleQueue()
+
+    def run(part: Iterator[dict[str, Any]]) -> None:
+        with double_precision():
+            for found in part:
+                news.put(found)
+
+    with ThreadPoolExecutor(len(parts)) as pool:
+        for part in parts:
+            pool.submit(run, part).add_done_callback(news.put)
+        running = len(parts)
+        while running:
+            found = news.get()
+            if isinstance(found, dict):
+                yield found
+            else:
+                found.result()
+                running -= 1
+
+
+def _of_both(by_truths: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of predictions and estimates, over the prior and at the truth."""
+    in_order = {truths: by_truths[truths] for truths in (OVER_PRIOR, AT_TRUTH)}
+    return {
+        "reliability": {truths: reneging.reliability(of) for truths, (of, _) in in_order.items()},
+        "scores": {truths: reneging.scores(of) for truths, (of, _) in in_order.items()},
+        "estimates": {truths: of for truths, (_, of) in in_order.items()},
+        "efficiency": {truths: estimates.efficiency(of) for truths, (_, of) in in_order.items()},
+    }
 
 
 class _Steps:
@@ -312,8 +339,8 @@ def _seed(study: Study, part: int) -> int:
     return int(np.random.SeedSequence([study.seed, part]).generate_state(1)[0])
 
 
-def _over_the_prior(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]:
-    """Return calibration, ranks, predictions and estimates over truths from the prior."""
+def _over_the_prior(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[str, Any]]:
+    """Yield calibration, ranks, predictions and estimates over truths from the prior."""
     target, most = study.target, sizes.users[-1]
     truths = draw_truths(target.prior, target.setting, sizes.sets, _seed(study, 0))
 
@@ -333,6 +360,11 @@ def _over_the_prior(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]
     places = calibration.sigma2_places(study.problem, target, data, looked, _seed(study, 2))
     predicted = reneging.predict(study.problem, target, data, followed, most)
     estimated = estimates.compare_estimates(study.problem, data, looked)
+    yield {
+        "places": places,
+        "coverage": calibration.coverage(places),
+        "by_truths": {OVER_PRIOR: (predicted, estimated)},
+    }
     modelled = study.problem
     if not _own_noise(study):
         modelled = with_fields(study.problem, noise=target.model.noise)
@@ -345,13 +377,7 @@ def _over_the_prior(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]
             with steps.step(f"{engine.kind}: posteriors {OVER_PRIOR}"):
                 wanted = _posteriors(study, engine, data, sizes, (sizes.other_users,), renewed=False)
         ranks[engine.kind] = sbc.ranks(modelled, target, data, wanted, _seed(study, 3))
-    return {
-        "places": places,
-        "coverage": calibration.coverage(places),
-        "ranks": ranks,
-        "judged": {engine: sbc.judge(of) for engine, of in ranks.items()},
-        "prior": (predicted, estimated),
-    }
+    yield {"ranks": ranks, "judged": {engine: sbc.judge(of) for engine, of in ranks.items()}}
 
 
 def _own_noise(study: Study) -> bool:
@@ -393,45 +419,59 @@ def _posteriors(
     return dict(zip(stops, found, strict=True))
 
 
-def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]:
-    """Return predictions and estimates at the problem's truth, and one data set looked at closely."""
-    problem, most = study.problem, sizes.truth_users[-1]
+def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[str, Any]]:
+    """Yield one data set looked at closely, and predictions and estimates at the problem's truth."""
+    problem, target, most = study.problem, study.target, sizes.truth_users[-1]
     truths = Truths(*(np.tile(truth, (sizes.truth_sets, 1)) for truth in (problem.theta, problem.phi)))
     with steps.step(f"{study.policy.kind}: {sizes.truth_sets} data sets {AT_TRUTH}"):
         data = gather(problem, study.policy, truths, users=most + 1, seed=_seed(study, 5))
     table = outcomes.table_of(data, 0, sizes.single_rounds)
-    setting, model = study.target.setting, study.target.model
-    options: dict[str, Any] = {"link": setting.link, "bounds": setting.bounds, "seed": _seed(study, 6)}
-    with steps.step(f"engines on one data set of {len(table)} rounds"):
-        shorter = {"draws": sizes.sampler_draws, "warmup": -(-sizes.sampler_draws // 2)}
-        reference = study.engine if study.engine.kind == "nuts" else make_engine({"kind": "nuts"} | shorter)
-        engines = {engine.kind: engine for engine in (reference, study.engine, *_others(study, sizes))}
-        engines["nuts"] = reference
-        fits = {
-            kind: fit(table, engine, model=model, prior=study.target.prior, **options)
-            for kind, engine in engines.items()
+    with ThreadPoolExecutor(1) as pool:
+        others = pool.submit(_other_models, study, sizes, steps, table)
+        fits = _engines(study, sizes, steps, table)
+        yield {"posteriors": fits, "health": health.sampler_health(fits)}
+        whole = fits["nuts"].to_datatree(pointwise=True)
+        places, p_value = outcomes.loo_places(whole)
+        yield {
+            "residuals": outcomes.residual_checks(whole, target.setting),
+            "loo": xarray.Dataset({"place": ("round", places), "p_value": ((), p_value)}),
+            "reference": whole,
         }
-    with steps.step(f"models on one data set of {len(table)} rounds"):
-        others = {name: outcomes.MODELS[name] for name in sizes.models if name != model.kind}
-        sampler = {"kind": "nuts", "chains": 2, "depth": 6} | shorter
-        models = {model.kind: fits["nuts"]} | outcomes.fit_models(
-            table, setting, others, sampler, _seed(study, 6)
-        )
-    with steps.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
-        followed = _posteriors(study, study.engine, data, sizes, sizes.truth_users)
-    looked = {users: followed[users] for users in sizes.truth_users}
-    return {
-        "posteriors": fits,
-        "health": health.sampler_health(fits),
-        "truth": (
-            reneging.predict(problem, study.target, data, followed, most),
-            estimates.compare_estimates(problem, data, looked),
-        ),
-    } | _with_outcomes(study, models)
+        with steps.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
+            followed = _posteriors(study, study.engine, data, sizes, sizes.truth_users)
+        looked = {users: followed[users] for users in sizes.truth_users}
+        predicted = reneging.predict(problem, target, data, followed, most)
+        yield {"by_truths": {AT_TRUTH: (predicted, estimates.compare_estimates(problem, data, looked))}}
+        name = target.model.kind
+        yield {"comparison": outcomes.compare_models({name: whole} | others.result(), name)}
 
 
-def _printed_sets(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]:
-    """Return the printed sets against data sets and posterior, by design."""
+def _engines(study: Study, sizes: Sizes, steps: _Steps, table: Table) -> dict[str, Posterior]:
+    """Return the posterior of one data set by each engine."""
+    with steps.step(f"engines on one data set of {len(table)} rounds"):
+        own, target = study.engine, study.target
+        reference = own if own.kind == "nuts" else make_engine({"kind": "nuts"} | _shorter(sizes))
+        others = [engine for engine in (own, *_others(study, sizes)) if engine.kind != "nuts"]
+        options: dict[str, Any] = {"model": target.model, "prior": target.prior, "seed": _seed(study, 6)}
+        options |= {"link": target.setting.link, "bounds": target.setting.bounds}
+        return {engine.kind: fit(table, engine, **options) for engine in (reference, *others)}
+
+
+def _other_models(study: Study, sizes: Sizes, steps: _Steps, table: Table) -> dict[str, Any]:
+    """Return draws and pointwise log likelihoods of the models that the one in use is compared with."""
+    with steps.step(f"models on one data set of {len(table)} rounds"), double_precision():
+        models = {name: outcomes.MODELS[name] for name in sizes.models if name != study.target.model.kind}
+        sampler = {"kind": "nuts", "chains": 2, "depth": 6} | _shorter(sizes)
+        found = outcomes.fit_models(table, study.target.setting, models, sampler, _seed(study, 6))
+        return {name: outcomes.log_likelihood_tree(posterior) for name, posterior in found.items()}
+
+
+def _shorter(sizes: Sizes) -> dict[str, int]:
+    return {"draws": sizes.sampler_draws, "warmup": -(-sizes.sampler_draws // 2)}
+
+
+def _printed_sets(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[str, Any]]:
+    """Yield the printed sets against data sets and posterior, by design."""
     planned = rho.designs(study.problem, sizes.rounds, sizes.design_users, study.hr_ucb, study.thompson)
     found = {}
     for design, how in planned.items():
@@ -444,23 +484,7 @@ def _printed_sets(study: Study, sizes: Sizes, steps: _Steps) -> dict[str, Any]:
                 fits=sizes.fits,
                 seed=_seed(study, 7),
             )
-    return {"sets": found, "owed": {design: rho.owed(of, study.problem) for design, of in found.items()}}
-
-
-def _with_outcomes(study: Study, models: Mapping[str, Posterior]) -> dict[str, Any]:
-    """Return how the models compare, and how outcomes look under the one in use."""
-    name = study.target.model.kind
-    whole = models[name].to_datatree(pointwise=True)
-    trees = {name: whole} | {
-        other: outcomes.log_likelihood_tree(posterior) for other, posterior in models.items() if other != name
-    }
-    places, p_value = outcomes.loo_places(whole)
-    return {
-        "comparison": outcomes.compare_models(trees, name),
-        "residuals": outcomes.residual_checks(whole, study.target.setting),
-        "loo": xarray.Dataset({"place": ("round", places), "p_value": ((), p_value)}),
-        "reference": whole,
-    }
+    yield {"sets": found, "owed": {design: rho.owed(of, study.problem) for design, of in found.items()}}
 
 
 def _verdicts(done: Diagnosis) -> list[Verdict]:

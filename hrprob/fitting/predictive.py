@@ -17,7 +17,7 @@ from numpyro.infer.util import log_likelihood as log_likelihood_of_program
 
 from hrprob import lifetime
 from hrprob.errors import InvalidInput
-from hrprob.estimation.posterior.sites import extra_sites
+from hrprob.estimation.posterior.sites import extra_sites, runs_alone
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Rounds, rounds
 from hrprob.noise import Noise
@@ -86,6 +86,7 @@ def _chance_by_program(target: Target, x: np.ndarray, beta: np.ndarray, arrays: 
 def _log_likelihood(target: Target, data: Rounds, values: Values) -> jax.Array:
     arguments = (data, target.setting, target.prior)
 
+    @runs_alone
     def one(values: Values) -> jax.Array:
         found = log_likelihood_of_program(target.model.conditioned, values, *arguments, batch_ndims=0)
         return found["r"]
@@ -122,6 +123,7 @@ def _chances(target: Target, data: Rounds, beta: jax.Array, values: Values) -> j
     return jax.lax.map(one, values, batch_size=_BATCH)
 
 
+@runs_alone
 def _run(target: Target, data: Rounds, values: Values, key: jax.Array) -> Any:
     """Return the trace of one unconditioned run of the program with these values at its sites."""
     program = handlers.seed(handlers.substitute(target.model.program, values), key)

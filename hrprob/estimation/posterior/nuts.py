@@ -139,6 +139,7 @@ def _run(
     first: jax.Array,
     metric: jax.Array,
 ) -> Chains:
+    @jax.jit  # traced once, however often NumPyro calls it
     def potential(z: jax.Array) -> jax.Array:
         return -program.log_density(target, sites, z, data)
 
@@ -154,7 +155,6 @@ def _run(
             max_tree_depth=engine.depth,
             rng_key=key,
         )
-        state = lax.fori_loop(0, engine.warmup, lambda _, state: move(state), state)
 
         def keep(state: Any, _: None) -> tuple[Any, Chains]:
             state = move(state)
@@ -168,7 +168,9 @@ def _run(
                 energy=state.energy,
             )
 
-        return lax.scan(keep, state, None, engine.draws)[1]
+        # Warm-up and draws in one loop: `move`, the large part of the program, stands in it once.
+        every = lax.scan(keep, state, None, engine.warmup + engine.draws)[1]
+        return jax.tree.map(lambda leaf: leaf[engine.warmup :], every)
 
     return jax.vmap(chain)(jax.random.split(key, engine.chains), first)
 

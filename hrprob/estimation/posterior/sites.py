@@ -8,8 +8,11 @@ coordinates that NumPyro has for its support, by name.
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+import threading
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import jax
 import numpy as np
@@ -29,13 +32,34 @@ __all__ = [
     "layout",
     "log_density",
     "padded",
+    "runs_alone",
     "size",
     "split",
     "values",
 ]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 Sites = tuple[tuple[str, tuple[int, ...]], ...]
 """Names of the sites beyond θ and φ, in order, with their shapes in unconstrained coordinates."""
+
+
+_RUNNING = threading.RLock()
+
+
+def runs_alone(function: Callable[P, R]) -> Callable[P, R]:
+    """Let one thread at a time run programs: the handlers about a program are NumPyro's for the whole process.
+
+    Within a compiled function only its tracing is held up, not what it computes.
+    """
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        with _RUNNING:
+            return function(*args, **kwargs)
+
+    return wrapped
 
 
 def extra_sites(target: Target, data: Data) -> Sites:
@@ -88,12 +112,14 @@ def layout(target: Target, sites: Sites) -> np.ndarray:
     return np.concatenate([np.ravel(parts[name]) for name in sorted(parts)])
 
 
+@runs_alone
 def log_density(target: Target, sites: Sites, z: jax.Array, data: Data) -> jax.Array:
     """Return ln p(z) of the program up to a constant, for one z (size,)."""
     parts = split(target, sites, z)
     return -potential_energy(target.model.conditioned, (data, target.setting, target.prior), {}, parts)
 
 
+@runs_alone
 def values(target: Target, sites: Sites, z: jax.Array, data: Data) -> dict[str, jax.Array]:
     """Return what the sites beyond θ and φ are at z (chains, draws, size)."""
     if not sites:
@@ -122,6 +148,7 @@ def check_program(engine: Any, target: Target, data: Data) -> None:
         raise InvalidInput("model", must, target.model.kind, remedy)
 
 
+@runs_alone
 def _latent(target: Target, data: Data) -> dict[str, jax.Array]:
     """Return the latent sites of one run of the program, unconstrained."""
     seeded = handlers.seed(target.model.conditioned, jax.random.key(0))

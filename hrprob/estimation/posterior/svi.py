@@ -94,6 +94,7 @@ class SVI:
 
 
 @functools.partial(jax.jit, static_argnames="sites")
+@program.runs_alone
 def _run(
     engine: SVI, target: Target, sites: program.Sites, data: Data, key: jax.Array, start: Normal
 ) -> Normal:

@@ -25,6 +25,7 @@ from hrprob.estimation.contraction import contract
 from hrprob.estimation.posterior.rows import read_rows
 from hrprob.models import Setting
 from hrprob.models.ball import from_ball, gain_derivatives, to_ball
+from hrprob.noise.base import compiled
 from hrprob.record import record
 
 __all__ = ["Curve", "Target", "capacity_for", "sum_over_rows"]
@@ -58,6 +59,7 @@ class Target:
         """2d, the length of z."""
         return 2 * self.setting.dimension
 
+    @compiled
     def coefficients(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return θ and φ at z (..., 2d)."""
         d, bounds = self.setting.dimension, self.setting.bounds

@@ -1,5 +1,8 @@
 """All engines against a slow sampler in NumPy that works on raw (θ, φ)."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +10,7 @@ import pytest
 
 from hrprob.errors import InvalidInput
 from hrprob.estimation.factors import cholesky
-from hrprob.estimation.posterior import nuts, svi
+from hrprob.estimation.posterior import nuts, sites, svi
 from hrprob.estimation.posterior.base import draw_many, export, fit, sample
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
 from hrprob.estimation.posterior.engines import make_engine
@@ -103,6 +106,27 @@ def test_growing_data_do_not_compile_anew(target, data):
 
 
 @pytest.mark.slow
+def test_programs_can_be_run_in_several_threads(data):
+    few = rounds(data.x[:4], np.linspace(-1, 1, 4))
+    targets = [
+        Target(make_model(kind), make_prior("uniform"), Setting(4)) for kind in ("student-t", "mixture")
+    ]
+
+    def densities(target):
+        with double_precision():
+            return [float(sites.log_density(target, (), jnp.full(8, 0.1), few)) for _ in range(8)]
+
+    alone = [densities(target) for target in targets]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that threads interrupt each other everywhere
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            together = list(pool.map(densities, targets))
+    finally:
+        sys.setswitchinterval(interval)
+    assert together == alone
+
+
 def test_before_any_data_laplace_is_the_prior(target):
     with double_precision():
         empty = pad(Stays(jnp.zeros((1, 4)), jnp.zeros(1), jnp.zeros(1), jnp.zeros(1)))
