@@ -338,8 +338,10 @@ def _rho(page: Report, done: Diagnosis) -> None:
 
 def _reneging(page: Report, done: Diagnosis) -> None:
     page.text(
-        "Predictions use what users before had shown, renewed whenever their number has grown by a fifth. Scores are "
-        "losses; excess over the posterior's is paired by data set. Stay: minus the log probability of the whole stay."
+        "Predictions use what users before had shown and serve until their number has grown by a fifth: a policy that has "
+        "learned more since would pick better than was said. p is that of the share as a whole and all bins being right "
+        "(t and Wald tests over data sets, twice the smaller). Scores are losses; excess over the posterior's is paired "
+        "by data set. Stay: minus the log probability of the whole stay."
     )
     rows, good = [], []
     for truths, table in done.reliability.items():
@@ -360,7 +362,7 @@ def _reneging(page: Report, done: Diagnosis) -> None:
                 ]
             )
             good.append(None if float(of.p_value) >= 0.01 else False)
-    header = ["truths", "predictor", "observed − said (points)", "p, all bins", "Brier", "log score", "stay"]
+    header = ["truths", "predictor", "observed − said (points)", "p", "Brier", "log score", "stay"]
     page.table(header, rows, "Did users leave after their first round?", good)
 
 

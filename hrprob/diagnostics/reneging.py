@@ -2,6 +2,8 @@ r"""Is the chance of reneging what was said? Predictions before a user comes, ag
 
 A prediction is made with what the users before had shown, at the context that the policy
 then served and the user's level: it is the chance that the first outcome falls below β.
+It serves until a fifth more users have come: from then on a policy that learns picks with
+knowledge that the prediction lacks, and what it picks is better than was said.
 
 =============  ========================================================================
 ``posterior``  the mean of Ψ((β − θᵀx)/√f(φᵀx)) over the posterior
@@ -38,11 +40,13 @@ __all__ = ["PREDICTORS", "checkpoints", "predict", "reliability", "scores"]
 PREDICTORS = ("posterior", "GLSE", "σ_max")
 _FLOOR = 0.01
 _BINS = 10
+# Predictions are renewed when users have grown by this factor, as policies fit their posterior by default.
+_RENEWED = 1.2
 # A chance of 0 or 1 that turns out wrong would have an infinite score.
 _LEAST_CHANCE = 1e-12
 
 
-def checkpoints(users: int, first: int = 10, factor: float = 1.2) -> list[int]:
+def checkpoints(users: int, first: int = 10) -> list[int]:
     """Return after how many users predictions are renewed, the last group ending with ``users``.
 
     Examples
@@ -50,14 +54,14 @@ def checkpoints(users: int, first: int = 10, factor: float = 1.2) -> list[int]:
     >>> checkpoints(30)
     [10, 12, 15, 18, 22, 27]
     """
-    renewed = np.flatnonzero(refit_times(users - 1, factor))
+    renewed = np.flatnonzero(refit_times(users - 1, _RENEWED))
     return [int(number) for number in renewed if number >= first] or [first]
 
 
 def predict(
     problem: Problem, target: Target, data: DataSets, found: Mapping[int, Posteriors], users: int
 ) -> xarray.Dataset:
-    """Return the predicted chance for every user after the first checkpoint, and what happened.
+    """Return the predicted chance for users after each checkpoint, and what happened.
 
     Parameters
     ----------
@@ -68,7 +72,8 @@ def predict(
     data : DataSets
         The data sets; the posteriors are of the first of them.
     found : mapping of int to Posteriors
-        By the number of users seen; each predicts for the users up to the next.
+        By the number of users seen; each predicts for the users up to the next of them, or of the
+        :func:`checkpoints`.
     users : int
         The last user predicted for.
 
@@ -78,23 +83,22 @@ def predict(
         ``chance`` and ``stay_score`` over predictor, data_set and user; ``left``, whether the user
         left after the first round, over data_set and user.
     """
-    ends = [*list(found)[1:], users]
-    longest = max(end - first for first, end in zip(found, ends, strict=True))
+    renewed = {*found, *checkpoints(users, 1), users}
+    ends = {first: min(number for number in renewed if number > first) for first in found if first < users}
+    longest = max(end - first for first, end in ends.items())
     parts = [
-        _predict_some(problem, target, data, draws, first, end, longest)
-        for (first, draws), end in zip(found.items(), ends, strict=True)
-        if end > first
+        _predict_some(problem, target, data, found[first], first, end, longest) for first, end in ends.items()
     ]
     chance, score = (np.concatenate([part[place] for part in parts], axis=2) for place in (0, 1))
-    sets, start = chance.shape[1], next(iter(found))
-    axes = ("predictor", "data_set", "user")
+    predicted_for = np.concatenate([np.arange(first, end) for first, end in ends.items()])
+    sets, axes = chance.shape[1], ("predictor", "data_set", "user")
     return xarray.Dataset(
         {
             "chance": (axes, chance),
             "stay_score": (axes, score),
-            "left": (axes[1:], data.played[:sets, start:users] == 1.0),
+            "left": (axes[1:], data.played[:sets, predicted_for] == 1.0),
         },
-        coords={"predictor": list(PREDICTORS), "user": np.arange(start + 1, users + 1)},
+        coords={"predictor": list(PREDICTORS), "user": predicted_for + 1},
     )
 
 
@@ -162,7 +166,8 @@ def reliability(predicted: xarray.Dataset, bins: int = _BINS) -> xarray.Dataset:
     xarray.Dataset
         Over predictor and bin: mean ``predicted`` and ``observed`` share, the ``se`` of their
         difference over data sets, ``count``; over predictor: ``bias``, observed less predicted, its
-        ``bias_se``, and ``p_value``, of all bins being right (Wald, over data sets).
+        ``bias_se``, and ``p_value``, of the whole and all bins being right (t and Wald tests over data
+        sets, twice the smaller of the two).
     """
     rows = [_reliability_of(predicted.sel(predictor=name), bins) for name in predicted.predictor.values]
     axes = ("predictor", "bin")
@@ -188,6 +193,9 @@ def _reliability_of(predicted: xarray.Dataset, bins: int) -> dict[str, Any]:
     freedom = int(used.sum())
     # Hotelling's correction: the covariance is itself estimated from so many data sets.
     scaled = wald * (sets - freedom) / (freedom * (sets - 1))
+    bias_se = apart.sum(axis=1).std(ddof=1) * math.sqrt(sets)
+    by_bins = stats.f.sf(scaled, freedom, max(sets - freedom, 1))
+    by_whole = 2.0 * stats.t.sf(abs(total.sum()) / bias_se, sets - 1)
     safe = np.maximum(count, 1)
     return {
         "predicted": (chance[..., None] * member).sum(axis=(0, 1)) / safe,
@@ -195,6 +203,6 @@ def _reliability_of(predicted: xarray.Dataset, bins: int) -> dict[str, Any]:
         "se": np.sqrt(np.diagonal(spread)) / safe,
         "count": count,
         "bias": total.sum() / chance.size,
-        "bias_se": apart.sum(axis=1).std(ddof=1) * math.sqrt(sets) / chance.size,
-        "p_value": float(stats.f.sf(scaled, freedom, max(sets - freedom, 1))),
+        "bias_se": bias_se / chance.size,
+        "p_value": float(min(1.0, 2.0 * min(by_bins, by_whole))),
     }

@@ -174,7 +174,7 @@ def on_reneging(truths: str, table: xarray.Dataset, scores: xarray.Dataset) -> l
         share = float(np.average(of.predicted, weights=of["count"]))
         words = (
             f"{name}, {truths}: said {100 * share:.1f} % leave at once, {100 * (share + float(of.bias)):.1f} % did "
-            f"(difference {100 * float(of.bias):+.1f} ± {100 * float(of.bias_se):.1f} points; all bins p = "
+            f"(difference {100 * float(of.bias):+.1f} ± {100 * float(of.bias_se):.1f} points; p = "
             f"{float(of.p_value):.2g}): {'reliable' if good else 'not reliable'}; Brier score {float(score.brier):.4f}, "
             f"log score {float(score['log']):.4f}"
         )
