@@ -20,7 +20,7 @@ from jax.typing import ArrayLike
 from hrprob.precision import float64
 from hrprob.source import Source
 
-__all__ = ["Noise", "Tailed", "compiled", "real"]
+__all__ = ["Noise", "Tailed", "compiled", "normal_peak", "real"]
 
 # A plain call then compiles one program for each shape, not one for every operation; within a trace
 # the operations are laid out as if this were not here.
@@ -91,9 +91,18 @@ class Tailed:
         return (0.0,)
 
     @property
+    def turns(self) -> tuple[Any, ...]:
+        """Where integrals over 1/Ψ are best split too: its lower tail changes its law there. Empty if it has one law."""
+        return ()
+
+    @property
     def lowest(self) -> Any:
         """The least value that a draw can have."""
         return -math.inf
+
+    def peak(self, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return where exp(−t²/2)/Ψ(shift + slope·t) is largest far below, and how wide it is there."""
+        return normal_peak(self, shift, slope)
 
     def log_density(self, z: jax.Array) -> jax.Array:
         """Return ln ψ(z)."""
@@ -131,6 +140,20 @@ class Tailed:
     def inverse_chance(self, z: ArrayLike) -> jax.Array:
         """Return 1 / cdf(z); infinite where that is below 1e-308."""
         return _inverse_chance(self, real(z))
+
+
+def normal_peak(noise: Any, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
+    r"""Return where exp(−t²/2)/Ψ(shift + slope·t) is largest if ψ falls like a normal density, and how wide it is there.
+
+    With τ the deviation of that density and c its centre, 1/Ψ grows like :math:`\exp((z - c)^2/2\tau^2)`,
+    and the product is a bump of width :math:`(1 - \varrho)^{-1/2}` at
+
+    .. math:: t = \frac{(\text{shift} - c)\,\text{slope}}{\tau^2\,(1 - \varrho)},
+        \qquad \varrho = \text{slope}^2/\tau^2 < 1 .
+    """
+    rest = 1.0 - (slope / noise.tail) ** 2
+    centre = getattr(noise, "tail_centre", 0.0)
+    return (shift - centre) * slope / (noise.tail**2 * rest), 1.0 / jnp.sqrt(rest)
 
 
 @jax.custom_jvp

@@ -25,6 +25,9 @@ from hrprob.source import Purpose, Source
 
 __all__ = ["Mixture"]
 
+# Deviations below a component between which its lower tail gives way to the other's.
+_TURNS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+
 
 @record()
 class Mixture(Tailed):
@@ -87,6 +90,12 @@ class Mixture(Tailed):
         """The two means: a narrow component makes a step there."""
         return self.components()[0]
 
+    @property
+    def turns(self) -> tuple[Any, ...]:
+        """Below each component, where the other takes over from it."""
+        return tuple(m - k * s for m, s in zip(*self.components(), strict=True) for k in _TURNS)
+
+    @float64
     def components(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """Return (m₁, m₂) and (s₁, s₂)."""
         p, gap = self.weight, self.gap

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.typing import ArrayLike
 
 from hrprob.errors import check_number
@@ -34,6 +35,9 @@ __all__ = ["StudentT"]
 _TERMS = 32
 # Beyond this t² would overflow; the chance is then below 1e-300 for every ν > 2 but an infinite t.
 _FAR = 1e150
+# Newton's steps towards the largest root of a cubic, from not far above.
+_STEPS = 20
+_TURNS = (1.0, 3.0, 10.0)
 
 
 class Lower(NamedTuple):
@@ -72,6 +76,37 @@ class StudentT(Tailed):
     def tail(self) -> float:
         """Infinite: a power of z falls slower than any normal density."""
         return math.inf
+
+    @property
+    def turns(self) -> tuple[Any, ...]:
+        """Where it ceases to fall like a normal density, and where it falls like a power; the first on either side."""
+        near = tuple(sign * k * self.scale for k in _TURNS for sign in (-1.0, 1.0))
+        return near + tuple(-k * jnp.sqrt(self.df) for k in _TURNS)
+
+    def peak(self, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
+        r"""Return where exp(−t²/2)/Ψ(shift + slope·t) is largest far below, and how wide it is there.
+
+        With m + at for z in units of the scale, 1/Ψ grows like :math:`(1 + (m + at)^2/\nu)^{\nu/2}`, and
+        s = −(m + at) is the largest root of :math:`s^3 + ms^2 - \nu(a^2 - 1)s + m\nu`. Where that has no
+        root it is the place where the product falls least.
+        """
+        m, a = shift / self.scale, slope / self.scale
+        gain = self.df * (a * a - 1.0)
+        least = (jnp.sqrt(jnp.maximum(m * m + 3.0 * gain, 0.0)) - m) / 3.0
+        least = jnp.where(m * m + 3.0 * gain > 0.0, jnp.maximum(least, 0.0), 0.0)
+        # From above the largest root Newton's steps fall towards it.
+        root = jnp.abs(m) + jnp.sqrt(jnp.maximum(gain, 0.0)) + jnp.cbrt(jnp.abs(m) * self.df)
+
+        def step(_: int, s: jax.Array) -> jax.Array:
+            value, rise = ((s + m) * s - gain) * s + m * self.df, (3.0 * s + 2.0 * m) * s - gain
+            return jnp.maximum(s - value / jnp.where(rise > 0.0, rise, jnp.inf), least)
+
+        root = lax.fori_loop(0, _STEPS, step, root)
+        squared = root * root
+        bend = 1.0 - a * a * self.df * (self.df - squared) / (self.df + squared) ** 2
+        # Where it is flat to second order, what is left is the fourth.
+        wide = 1.0 / jnp.sqrt(jnp.maximum(bend, 0.5 / jnp.sqrt(self.df)))
+        return jnp.where(root > 0.0, -(root + m) / a, 0.0), wide
 
     @property
     def scale(self) -> Any:

@@ -37,6 +37,7 @@ from hrprob.source import Purpose, Source
 
 __all__ = ["TruncatedNormal"]
 
+_TURNS = (-8.0, -4.0, -2.0, -1.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Gauss-Legendre on [-1, 1]: over the short stretches where it is used, exact to 1e-16.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -100,6 +101,11 @@ class TruncatedNormal(Tailed):
         """The two cuts, or where Ψ is 1 to the last digit."""
         cut = self.width / self.shape.deviation
         return -cut, jnp.minimum(cut, 9.0)
+
+    @property
+    def turns(self) -> tuple[Any, ...]:
+        """About the lower cut, as near to it as the edge is thick."""
+        return tuple((k * self.edge - self.width) / self.shape.deviation for k in _TURNS)
 
     @property
     def lowest(self) -> Any:

@@ -34,7 +34,7 @@ from hrprob import lifetime
 from hrprob.errors import InvalidInput
 from hrprob.lifetime import Nodes
 from hrprob.noise import NORMAL, Mixture, Noise, Normal
-from hrprob.noise.base import compiled
+from hrprob.noise.base import Tailed, compiled, normal_peak
 from hrprob.precision import float64
 from hrprob.problem.satisfaction import NormalLevels, Uniform, double_exponential, normal_nodes
 from hrprob.record import describe, record
@@ -48,8 +48,10 @@ _MOST_RATIO = 0.99
 # Beyond so many deviations lies 1e-19 of a normal distribution.
 _REACH = 9.0
 
-# Deviations below a component of a mixture between which its lower tail gives way to the other's.
-_TAKES_OVER = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+# A bump of long stays is split at so many of its widths from its centre.
+_ABOUT = (-3.0, 0.0, 3.0, 9.0)
+# It is none where its logarithm lies by so much below that of the middle.
+_NOTHING = 60.0
 
 # So many widths down, a bump of long stays is 1e10 times the rest of the average.
 _FAR_BUMP = 7.0
@@ -250,27 +252,20 @@ def _chance_over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noi
 
 
 def _over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
-    r"""Return E_β[h] over normal levels β = mean + deviation·t.
+    """Return E_β[h] over normal levels β = mean + deviation·t.
 
-    Far below, 1/Ψ grows like :math:`\exp((z - c)^2/2\tau^2)` with τ the tail of the noise and c its
-    centre. With ϱ the variance of the levels over wτ², the product with the density of t is then
-    a bump of width :math:`(1 - \varrho)^{-1/2}` at
-
-    .. math:: t_c = \frac{(\text{mean} - u - c\sqrt w)\,\text{deviation}}{w\tau^2\,(1 - \varrho)} .
-
-    Where that lies many widths down, nothing else counts and the nodes go there.
+    Where the bump of long stays (:func:`~hrprob.noise.base.normal_peak`) lies many widths down,
+    nothing else counts and the nodes go there.
     """
     u, w = jnp.broadcast_arrays(jnp.asarray(u, dtype=float), jnp.asarray(w, dtype=float))
-    limit = w * noise.tail**2
     # An estimated variance may be so small that there is no mean.
-    finite = of.deviation**2 < limit
-    limit, spread = jnp.where(finite, limit, 1.0), jnp.sqrt(jnp.where(finite, w, 1.0))
-    rest = jnp.where(finite, 1.0 - of.deviation**2 / limit, 1.0)
-    centre = getattr(noise, "tail_centre", 0.0) * spread
-    bump = (of.mean - u - centre) * of.deviation / (limit * rest)
-    wide = 1.0 / jnp.sqrt(rest)
-    if isinstance(noise, Mixture):
-        return jnp.where(finite, _normal_by_pieces(of, u, w, noise, jnp.minimum(bump, 0.0), wide), jnp.inf)
+    finite = of.deviation**2 < w * noise.tail**2
+    safe = jnp.where(finite, w, 2.0 * (of.deviation / noise.tail) ** 2)
+    spread = jnp.sqrt(safe)
+    shift, slope = (of.mean - u) / spread, of.deviation / spread
+    if isinstance(noise, Tailed) and noise.turns:
+        return jnp.where(finite, _normal_by_pieces(of, u, safe, noise, *noise.peak(shift, slope)), jnp.inf)
+    bump, wide = normal_peak(noise, shift, slope)
     away = finite & (bump < -_FAR_BUMP * wide)
     places, log_weights = normal_nodes()
     far = int(np.sum(places < -8.0))
@@ -293,22 +288,28 @@ def _over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> 
 
 
 def _normal_by_pieces(
-    of: NormalLevels, u: jax.Array, w: jax.Array, noise: Mixture, bump: jax.Array, wide: jax.Array
+    of: NormalLevels, u: jax.Array, w: jax.Array, noise: Any, bump: jax.Array, wide: jax.Array
 ) -> jax.Array:
-    """Return E_β[h] over normal levels where Ψ has more than one step, between its steps and its bumps."""
-    low = of.mean + of.deviation * (bump - _REACH * wide)
+    """Return E_β[h] over normal levels where the lower tail has more than one law, between its turns and about its bump."""
+
+    def log_value(level: ArrayLike) -> jax.Array:
+        t = (level - of.mean) / of.deviation
+        return -0.5 * t * t - lifetime.log_reneging_chance(u, w, level, noise)
+
+    # A bump that is nothing beside the middle of the levels counts for none.
+    bump = jnp.minimum(bump, 0.0)
+    counts = log_value(of.mean + of.deviation * bump) > log_value(of.mean) - _NOTHING
+    bump, wide = jnp.where(counts, bump, 0.0), jnp.where(counts, wide, 1.0)
+    # However narrow it is at its top, far below it falls like the density of the levels.
+    low = of.mean + of.deviation * (bump - _REACH * jnp.maximum(wide, 1.0))
     high = of.mean + of.deviation * _REACH
 
     def value(level: jax.Array) -> jax.Array:
-        t = (level - of.mean) / of.deviation
-        log_chance = lifetime.log_reneging_chance(u, w, level, noise)
-        return (high - low) / of.deviation * NORMAL.pdf(0.0) * jnp.exp(-0.5 * t * t - log_chance)
+        return (high - low) / of.deviation * NORMAL.pdf(0.0) * jnp.exp(log_value(level))
 
-    # Below a narrow component the wide one takes over, within a few deviations of the narrow one.
-    below = [
-        u + jnp.sqrt(w) * (m - k * s) for m, s in zip(*noise.components(), strict=True) for k in _TAKES_OVER
-    ]
-    return _over_pieces(value, low, high, u, w, noise, (of.mean, of.mean + of.deviation * bump, *below))
+    turns = [u + jnp.sqrt(w) * turn for turn in noise.turns]
+    about = [of.mean + of.deviation * (bump + k * wide) for k in _ABOUT]
+    return _over_pieces(value, low, high, u, w, noise, (of.mean, *about, *turns))
 
 
 @record()

@@ -170,17 +170,36 @@ def test_redrawn_normal_levels_where_the_step_is_steep(noise: Noise, w: float) -
 
 
 @pytest.mark.parametrize("share", [0.3, 0.9])
-@pytest.mark.parametrize("ratio", [0.03, 0.2, 0.5, 2.0])
-def test_normal_levels_under_components_of_unequal_widths(ratio: float, share: float) -> None:
-    """By the trapezoidal rule, exact for a smooth function that falls to 0 on both sides."""
-    noise, w = hrprob.Mixture(weight=0.3, gap=1.2, ratio=ratio), 1.5
-    deviation = math.sqrt(share * w) * float(noise.tail)
-    t, step = np.linspace(-80.0, 14.0, 2_000_001, retstep=True)
+@pytest.mark.parametrize(
+    "noise",
+    [
+        *(hrprob.Mixture(weight=0.3, gap=1.2, ratio=ratio) for ratio in (0.03, 0.2, 2.0)),
+        *(hrprob.TruncatedNormal(width=width, edge=edge) for width, edge in ((1.0, 1.0), (3.0, 0.05))),
+    ],
+    ids=repr,
+)
+def test_normal_levels_where_the_tail_has_more_than_one_law(noise: Noise, share: float) -> None:
+    w = 1.5
+    levels = hrprob.NormalLevels(0.1, math.sqrt(share * w) * float(noise.tail))
     for u in (-0.5, 1.5):
-        log_chance = np.asarray(noise.log_cdf((0.1 + deviation * t - u) / math.sqrt(w)))
-        wanted = np.sum(np.exp(-0.5 * t * t - log_chance)) * step / math.sqrt(2 * math.pi)
-        got = hrprob.Hidden(hrprob.NormalLevels(0.1, deviation)).rounds(u, w, math.nan, noise)
-        assert float(got) == pytest.approx(wanted, rel=1e-8)
+        check_against_trapezoids(levels, u, w, noise)
+
+
+@pytest.mark.parametrize("deviation", [0.5, 1.5, 5.0])
+@pytest.mark.parametrize("df", [2.1, 5.0, 100.0, 400.0])
+def test_normal_levels_far_wider_than_student_t_outcomes(df: float, deviation: float) -> None:
+    """With many degrees of freedom the long stays are a bump of their own, far below."""
+    for u in (-8.0, -2.4, 1.5):
+        check_against_trapezoids(hrprob.NormalLevels(0.1, deviation), u, 1.5, hrprob.StudentT(df))
+
+
+def check_against_trapezoids(levels: hrprob.NormalLevels, u: float, w: float, noise: Noise) -> None:
+    """The trapezoidal rule is exact for a smooth function that falls to 0 on both sides."""
+    t, step = np.linspace(-80.0, 14.0, 1_000_001, retstep=True)
+    log_chance = np.asarray(noise.log_cdf((levels.mean + levels.deviation * t - u) / math.sqrt(w)))
+    wanted = np.sum(np.exp(-0.5 * t * t - log_chance)) * step / math.sqrt(2 * math.pi)
+    got = hrprob.Hidden(levels).rounds(u, w, math.nan, noise)
+    assert float(got) == pytest.approx(wanted, rel=1e-8)
 
 
 def test_normal_levels_where_hardly_anybody_leaves() -> None:
