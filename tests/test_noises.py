@@ -205,10 +205,9 @@ def test_the_normal_is_a_limit_of_all(noise, like):
 @pytest.mark.parametrize("noise", [Mixture(), Mixture(ratio=3.0), Mixture(ratio=0.2)])
 def test_the_wider_component_is_the_tail(noise):
     with double_precision():
-        deviations = noise.components()[1]
-        assert np.asarray(deviations).dtype == np.float64
-        wider = max(map(float, deviations))
+        wider = max(map(float, noise.components()[1]))
         traced = jax.jit(lambda noise: noise.tail)(noise)
+    assert np.asarray(noise.components()).dtype == np.float64
     assert float(noise.tail) == pytest.approx(wider, rel=1e-15)
     assert float(traced) == pytest.approx(wider, rel=1e-15)
 
