@@ -7,7 +7,13 @@ import html
 from collections.abc import Sequence
 from pathlib import Path
 
+from hrprob.plots import DOTS_PER_INCH
+
 __all__ = ["Report"]
+
+# A figure as wide as a page of a paper, of 6.8 inches, is as wide as the text.
+_REM_PER_INCH = 8.7
+_MANY_COLUMNS = 8
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -18,8 +24,11 @@ h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; padding-top: .8rem; border-top:
 p { max-width: 46rem; }
 .lead { color: #46556a; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .88rem; margin: .8rem 0 1.2rem; }
-caption { text-align: left; color: #46556a; padding-bottom: .4rem; }
+table { border-collapse: collapse; font-size: .88rem; margin: .4rem 0 1.2rem; }
+.caption { color: #46556a; font-size: .88rem; margin: .8rem 0 0; }
+table.wide { font-size: .8rem; }
+table.wide th, table.wide td { padding: .25rem .4rem; }
+table.wide th { white-space: normal; vertical-align: bottom; }
 th, td { padding: .3rem .75rem; text-align: left; border-bottom: 1px solid #e3e8ee; vertical-align: top; }
 th { border-bottom: 2px solid #9aa7b6; white-space: nowrap; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -85,17 +94,23 @@ class Report:
             f"<tr{marks[mark]}>{''.join(_cell(cell) for cell in row)}</tr>"
             for row, mark in zip(rows, judged, strict=True)
         )
-        title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+        # Outside of what scrolls, so that all of it can be read.
+        title = f'<p class="caption">{html.escape(caption)}</p>' if caption else ""
+        wide = ' class="wide"' if len(header) > _MANY_COLUMNS else ""
         self._parts.append(
-            f'<div class="scroll"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f'{title}<div class="scroll"><table{wide}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         )
 
     def figure(self, path: Path, caption: str, alt: str = "") -> None:
         """Add a PNG or SVG file, embedded."""
         kind = {".png": "image/png", ".svg": "image/svg+xml"}[path.suffix]
-        data = base64.b64encode(path.read_bytes()).decode("ascii")
+        content = path.read_bytes()
+        data = base64.b64encode(content).decode("ascii")
+        # Letters are of one size in all figures, however wide: 16 bytes into a PNG its width in dots begins.
+        dots = int.from_bytes(content[16:20], "big") if path.suffix == ".png" else 0
+        width = f' style="width: {dots / DOTS_PER_INCH * _REM_PER_INCH:.1f}rem"' if dots else ""
         self._parts.append(
-            f'<figure><img alt="{html.escape(alt or caption)}" src="data:{kind};base64,{data}">'
+            f'<figure><img{width} alt="{html.escape(alt or caption)}" src="data:{kind};base64,{data}">'
             f"<figcaption>{html.escape(caption)}</figcaption></figure>"
         )
 

@@ -16,6 +16,7 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from scipy import stats
 
 from hrprob import plots
@@ -373,6 +374,7 @@ def plot_chains(tree: Any, prob: float = 0.99) -> dict[str, Figure]:
     if "energy" in tree["sample_stats"]:
         size = {"figure_kwargs": {"figsize": (plots.COLUMN_WIDTH, 2.2)}}
         drawn["energy"] = _drawn(arviz_plots.plot_energy, tree, **size)
+        drawn["energy"].axes[0].yaxis.set_major_locator(MaxNLocator(integer=True))
     return drawn
 
 

@@ -187,7 +187,7 @@ def _sbc(page: Report, done: Diagnosis) -> None:
     for engine, judged in done.judged.items():
         for users in judged.users.values:
             of = judged.sel(users=users)
-            worst = of.isel(quantity=int(np.argmin(of.adjusted.values)))
+            worst = of.isel(quantity=int(np.argmin(of.p_value.values)))
             passed = bool(of.passed.all())
             rows.append(
                 [
@@ -353,16 +353,15 @@ def _reneging(page: Report, done: Diagnosis) -> None:
                     truths,
                     str(name),
                     f"{100 * float(of.bias):+.2f} ± {100 * float(of.bias_se):.2f}",
-                    float(of.p_value),
-                    float(score.brier),
                     *(
-                        f"{float(score[kind]):.4f} ({float(score[f'{kind}_excess']):+.4f} ± {float(score[f'{kind}_excess_se']):.4f})"
-                        for kind in ("log", "stay")
+                        f"{float(score[kind]):.4g} ({float(score[f'{kind}_excess']):+.2g} ± {float(score[f'{kind}_excess_se']):.2g})"
+                        for kind in ("brier", "log", "stay")
                     ),
+                    float(of.p_value),
                 ]
             )
             good.append(None if float(of.p_value) >= 0.01 else False)
-    header = ["truths", "predictor", "observed − said (points)", "p", "Brier", "log score", "stay"]
+    header = ["truths", "predictor", "observed − said (points)", "Brier", "log score", "stay", "p"]
     page.table(header, rows, "Did users leave after their first round?", good)
 
 

@@ -1,4 +1,4 @@
-"""How far laplace and smc are from nuts on data that Thompson sampling gathered: the table behind the targets.
+"""How far laplace, smc and svi are from nuts on data that Thompson sampling gathered: the table behind the targets.
 
 ``python -m tests.diagnostics.accuracy`` prints it for 10, 30, 100, 1000 and 10000 users.
 """
@@ -53,7 +53,7 @@ def main(sizes=(10, 30, 100, 1000, 10000)):
     print("users  engine   largest shift θ  φ     mean shift θ  φ      ratios of deviations θ        φ")
     for users in sizes:
         reference = [draws("nuts", stays, number, users) for number in range(SETS)]
-        for engine in ("laplace", "smc"):
+        for engine in ("laplace", "smc", "svi"):
             shift, ratio = compare(engine, stays, users, reference)
             d = shift.shape[1] // 2
             parts = (shift[:, :d], shift[:, d:])
