@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 from scipy import stats
 
 from hrprob import plots
@@ -72,6 +73,8 @@ def plot_sets(found: Mapping[str, xarray.Dataset]) -> Figure:
                         of.n, values(of), color=look.color, linestyle=line, marker="os^Dv"[place], label=label
                     )
                 axes.set(xscale="log", yscale="log")
+                axes.xaxis.set_minor_locator(NullLocator())
+                _label_plainly(axes.yaxis)
                 if parameter == "phi":
                     axes.set_title(f"{design} design", loc="left")
             row[0].set_ylabel(f"radius for {_SYMBOLS[parameter]}*")
@@ -325,6 +328,7 @@ def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:
                 truth = float(of.truth.sel(parameter=parameter, feature=feature))
                 axes.axhline(truth, color="#000000", linewidth=0.8, linestyle="--", label="truth")
                 axes.set_xscale("log")
+                _label_plainly(axes.xaxis, of.users.values)
                 axes.set_title(f"{_SYMBOLS[parameter]}, {feature}", loc="left", fontsize=7)
         for axes in panels[-1]:
             axes.set_xlabel("users")
@@ -355,10 +359,18 @@ def plot_efficiency(found: Mapping[str, xarray.Dataset]) -> Figure:
                 )
         axes.axhline(1, color="#000000", linewidth=0.7)
         axes.set(xscale="log", xlabel="users", ylabel="squared error,\nposterior mean over GLSE")
+        _label_plainly(axes.xaxis, sorted({int(users) for table in found.values() for users in table.users}))
         axes.set_ylim(bottom=0)
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
     return figure
+
+
+def _label_plainly(axis: Axis, at: Iterable[int] | None = None) -> None:
+    """Label a logarithmic axis with numbers in full, at those given or at 1, 3, 10, 30, ..."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0)) if at is None else FixedLocator(list(at)))
+    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def plot_chains(tree: Any, prob: float = 0.99) -> dict[str, Figure]:
