@@ -23,7 +23,9 @@ import importlib
 import json
 import os
 import platform
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING
@@ -70,7 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from hrprob.errors import InvalidInput
 
     try:
-        COMMANDS[arguments.command].run(arguments)
+        with _stopped_by_signal():
+            COMMANDS[arguments.command].run(arguments)
         sys.stdout.flush()
     except InvalidInput as error:
         return _complain(f"error: {error}", 2)
@@ -82,7 +85,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(f"error: too little memory, try fewer trials or --keep 1000: {error}", 1)
     except KeyboardInterrupt:
         return _complain("interrupted; nothing half-written is left", 130)
+    except _Terminated:
+        return _complain("stopped; nothing half-written is left", 143)
     return 0
+
+
+class _Terminated(BaseException):
+    """The process was told to end."""
+
+
+@contextlib.contextmanager
+def _stopped_by_signal() -> Iterator[None]:
+    """Let SIGTERM unwind what runs, as an interrupt from the keyboard does: what was begun is cleared away."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _parser() -> argparse.ArgumentParser:

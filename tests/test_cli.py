@@ -280,3 +280,20 @@ def test_the_cache_goes_where_it_is_told(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("HRPROB_CACHE", str(tmp_path / "file"))
     assert cli._cache_folder() is None
+
+
+def test_told_to_end_it_leaves_nothing_half_written(tmp_path):
+    place = tmp_path / "long.toml"
+    place.write_text('[run]\nusers = 100000\ntrials = 200\n\n[[policy]]\nkind = "greedy"\n')
+    command = [sys.executable, "-m", "hrprob.cli", "run", str(place), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        # Its folder is there as soon as it works.
+        for _ in range(600):
+            if len(list(tmp_path.iterdir())) > 1:
+                break
+            time.sleep(0.1)
+        running.terminate()
+        said = running.communicate(timeout=120)[1]
+    assert running.returncode == 143
+    assert "nothing half-written is left" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["long.toml"]

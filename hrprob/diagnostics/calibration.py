@@ -14,7 +14,11 @@ explored, rare    the third with the least, the largest ‖x‖ in V⁻¹
 served            the one that the policy picks for the next user
 ================  =========================================================
 
-Contexts of one data set share a posterior, so errors are over data sets.
+Contexts of one data set share a posterior, so errors are over data sets. A coverage is
+tested as that of N/(1 + ϱ Σm(m − 1)/N) independent contexts, N in all and m in a data set:
+ϱ, the correlation of two hits in one data set, is that of deviations from the level itself,
+over all numbers of users, and the largest over levels. So the test does not rest on an
+error that is estimated from the very coverage it judges, which is 0 where all are covered.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from typing import Any
 
 import numpy as np
 import xarray
-from scipy import stats
+from scipy import special
 
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
 from hrprob.diagnostics.replicate import DataSets
@@ -37,7 +41,7 @@ __all__ = ["ERROR_RATE", "LEVELS", "REGIONS", "coverage", "sigma2_places"]
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 REGIONS = ("all", "low", "high", "explored", "rare", "served")
 ERROR_RATE = 0.01
-"""Chance that a calibrated posterior is called anything else, all levels and sizes together."""
+"""Chance at most that a calibrated posterior is called anything else, all levels and sizes together."""
 
 
 def sigma2_places(
@@ -52,7 +56,8 @@ def sigma2_places(
     target : Target
         Whose setting makes variances of the draws.
     data : DataSets
-        Data sets with one user more than the largest number in ``found``, and fresh contexts.
+        Data sets with one user more than the largest number in ``found``, and fresh contexts; the
+        posteriors are of the first of them.
     found : mapping of int to Posteriors
         By the number of users that the posterior has seen.
     seed : int
@@ -67,9 +72,10 @@ def sigma2_places(
     rng = np.random.default_rng(seed)
     columns: dict[str, list[np.ndarray]] = {"place": [], "predicted": [], "leverage": []}
     for users, draws in found.items():
-        x = np.concatenate([data.fresh, np.asarray(data.stays.x)[:, users : users + 1]], axis=1)
+        sets = len(draws.phi)
+        x = np.concatenate([data.fresh[:sets], np.asarray(data.stays.x)[:sets, users : users + 1]], axis=1)
         variance = np.asarray(moments_of(target, draws, x)[1])
-        truth = np.asarray(problem.link(np.einsum("spd,sd->sp", x, data.truths.phi)))
+        truth = np.asarray(problem.link(np.einsum("spd,sd->sp", x, data.truths.phi[:sets])))
         columns["place"].append(place_among(truth, variance, rng))
         columns["predicted"].append(variance.mean(axis=1))
         columns["leverage"].append(_leverage(data, users, x))
@@ -83,7 +89,7 @@ def sigma2_places(
 
 def _leverage(data: DataSets, users: int, x: np.ndarray) -> np.ndarray:
     """Return ‖x‖ in the norm of (XᵀX + I)⁻¹ at contexts x (sets, points, d)."""
-    seen, rounds = np.asarray(data.stays.x)[:, :users], np.asarray(data.stays.rounds)[:, :users]
+    seen, rounds = (np.asarray(leaf)[: len(x), :users] for leaf in (data.stays.x, data.stays.rounds))
     gram = np.einsum("sn,sni,snj->sij", rounds, seen, seen) + np.eye(x.shape[-1])
     return np.sqrt(np.einsum("spi,sij,spj->sp", x, np.linalg.inv(gram), x))
 
@@ -101,23 +107,27 @@ def coverage(places: xarray.Dataset, levels: Any = LEVELS) -> xarray.Dataset:
     Returns
     -------
     xarray.Dataset
-        ``coverage`` and ``se`` over region, users and level; ``p_value`` over ``point_kind``
-        (fresh, served) and users: of uniformity, by one context a data set. ``most_errors``, an
-        attribute, is how many standard errors a coverage may be off.
+        Over region, users and level: ``coverage``, its standard error ``se``, and ``chance``, the
+        p-value of its being the level; over region: ``contexts``, how many independent ones the
+        region is worth at one number of users. ``p_value`` over ``point_kind`` (fresh, served) and
+        users: of uniformity, by one context a data set. Attributes: ``least_chance`` for region all,
+        and ``least_chance_elsewhere`` for the others, below which a coverage is not its level, with
+        ``error_rate`` over all cells of region all, and of all others; ``data_sets``.
     """
-    inside = np.abs(places.place.values[..., None] - 0.5) <= np.asarray(levels) / 2
+    at = np.asarray(levels, dtype=float)
+    inside = np.abs(places.place.values[..., None] - 0.5) <= at / 2
     masks = _masks(places)
-    found = [[_share(inside[n], mask[n]) for n in range(places.sizes["users"])] for mask in masks.values()]
+    found = [_region(inside, mask, at) for mask in masks.values()]
     dims = ("region", "users", "level")
     uniform = [
         [uniformity_p_value(of_users) for of_users in places.place.sel(point=point).values]
         for point in ("fresh 1", "served")
     ]
-    tests = len(levels) * places.sizes["users"]
+    tests = at.size * places.sizes["users"]
     return xarray.Dataset(
-        {
-            "coverage": (dims, np.array([[share for share, _ in row] for row in found])),
-            "se": (dims, np.array([[error for _, error in row] for row in found])),
+        {name: (dims, np.stack([of[name] for of in found])) for name in ("coverage", "se", "chance")}
+        | {
+            "contexts": ("region", np.array([of["contexts"] for of in found])),
             "p_value": (("point_kind", "users"), np.array(uniform)),
         },
         coords={
@@ -126,7 +136,12 @@ def coverage(places: xarray.Dataset, levels: Any = LEVELS) -> xarray.Dataset:
             "level": list(levels),
             "point_kind": ["fresh", "served"],
         },
-        attrs={"most_errors": float(stats.norm.isf(ERROR_RATE / (2 * tests))), "error_rate": ERROR_RATE},
+        attrs={
+            "error_rate": ERROR_RATE,
+            "least_chance": ERROR_RATE / tests,
+            "least_chance_elsewhere": ERROR_RATE / (tests * (len(masks) - 1)),
+            "data_sets": places.sizes["data_set"],
+        },
     )
 
 
@@ -150,15 +165,44 @@ def _masks(places: xarray.Dataset) -> dict[str, np.ndarray]:
     }
 
 
-def _share(inside: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the share of points inside, by level, and its standard error over data sets.
+def _region(inside: np.ndarray, mask: np.ndarray, levels: np.ndarray) -> dict[str, Any]:
+    """Return coverage, its error and its test (users, levels) of the points in ``mask`` (users, sets, points)."""
+    points = mask.sum(axis=2)[..., None]  # (users, sets, 1)
+    hits = (inside & mask[..., None]).sum(axis=2)  # (users, sets, levels)
+    total = points.sum(axis=1)
+    share = hits.sum(axis=1) / total
+    # Over all numbers of users: one is too few to tell a correlation from none.
+    away = np.where(mask[..., None], inside - levels, 0.0)
+    pairs = np.sum(points * (points - 1))
+    together = np.sum(away.sum(axis=2) ** 2 - (away**2).sum(axis=2), axis=(0, 1))
+    correlation = np.clip(np.max(together / (levels * (1.0 - levels))) / max(pairs, 1), 0.0, 1.0)
+    worth = total / (1.0 + correlation * np.sum(points * (points - 1), axis=1) / total)
+    return {
+        "coverage": share,
+        "se": _error(hits, points, share, levels, worth),
+        "chance": _two_sided(share * worth, worth, levels),
+        "contexts": float(worth.mean()),
+    }
 
-    It is a ratio of sums, Σ(inside)/Σ(points), for data sets have unlike numbers of points in a
-    region; the error is that of its linearisation.
+
+def _error(
+    hits: np.ndarray, points: np.ndarray, share: np.ndarray, levels: np.ndarray, worth: np.ndarray
+) -> np.ndarray:
+    """Return the standard error over data sets of Σ(hits)/Σ(points), for sets have unlike numbers of points.
+
+    It is that of the linearised ratio; where all or none are hits, which shows no scatter, that of
+    one hit more, weighed as the level.
     """
-    points = mask.sum(axis=1)
-    hits = (inside & mask[..., None]).sum(axis=1)
-    share = hits.sum(axis=0) / points.sum()
-    residual = hits - share * points[:, None]
-    sets = len(points)
-    return share, np.sqrt(sets / (sets - 1) * np.sum(residual**2, axis=0)) / points.sum()
+    sets = hits.shape[1]
+    residual = hits - share[:, None] * points
+    linear = np.sqrt(sets / (sets - 1) * np.sum(residual**2, axis=1)) / points.sum(axis=1)
+    near = (share * worth + levels) / (worth + 1.0)
+    return np.where((share == 0.0) | (share == 1.0), np.sqrt(near * (1.0 - near) / worth), linear)
+
+
+def _two_sided(hits: np.ndarray, trials: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """Return the chance of binomial hits as strange as these; neither number need be whole."""
+    few = special.betaincc(hits + 1.0, np.maximum(trials - hits, 1e-300), chance)
+    many = special.betainc(np.maximum(hits, 1e-300), trials - hits + 1.0, chance)
+    few, many = np.where(hits >= trials, 1.0, few), np.where(hits <= 0.0, 1.0, many)
+    return np.minimum(1.0, 2.0 * np.minimum(few, many))

@@ -123,6 +123,7 @@ def to_tree(done: Diagnosis) -> xarray.DataTree:
         name = truths.replace(" ", "_")
         groups |= {
             f"reneging/{name}": xarray.merge([table, done.scores[truths]]),
+            f"reneging/{name}/predicted": done.predicted[truths],
             f"estimates/{name}": done.estimates[truths],
             f"estimates/{name}/efficiency": done.efficiency[truths],
         }
@@ -179,6 +180,7 @@ def to_plain(done: Diagnosis) -> dict[str, Any]:
                 for name in ("draws", "divergences", "bfmi", "pareto_k", "effective")
             }
             | {"rhat": _worst(done.health.rhat.sel(engine=engine), np.nanmax)}
+            | {"mcse_over_sd": _worst((done.health.mcse / done.health["sd"]).sel(engine=engine), np.nanmax)}
             | {
                 name: _worst(done.health[name].sel(engine=engine), np.nanmin)
                 for name in ("ess_bulk", "ess_tail")
@@ -193,6 +195,11 @@ def to_plain(done: Diagnosis) -> dict[str, Any]:
                 "efficiency": _finite(of.efficiency),
                 "se": _finite(of.efficiency_se),
             }
+            | {
+                f"{name}_{kind}": _finite(of[kind].sel(estimator=estimator))
+                for name, estimator in (("glse", "GLSE"), ("posterior", "posterior"))
+                for kind in ("mse", "honesty")
+            }
             for truths, table in done.efficiency.items()
             for users in table.users.values
             for parameter in ("theta", "phi")
@@ -204,7 +211,7 @@ def to_plain(done: Diagnosis) -> dict[str, Any]:
 
 def _coverage(done: Diagnosis, regions: list[str]) -> list[dict[str, Any]]:
     return [
-        ({"region": region} if len(regions) > 1 else {})
+        ({"region": region, "p_value": float(of.chance)} if len(regions) > 1 else {})
         | {"n": int(users), "level": float(level), "coverage": float(of.coverage), "se": _finite(of.se)}
         for region in regions
         for users in done.coverage.users.values
@@ -232,9 +239,12 @@ def _sets(done: Diagnosis, parameter: str, name: str) -> list[dict[str, Any]]:
                     "coverage_paper": _finite(printed.coverage),
                     "coverage_paper_simultaneous": _finite(printed.coverage_simultaneous),
                     "coverage_corrected": _finite(corrected.coverage),
+                    "coverage_corrected_simultaneous": _finite(corrected.coverage_simultaneous),
                     "coverage_posterior": _finite(one.posterior_coverage),
                     "coverage_posterior_ellipsoid": _finite(one.ellipsoid_coverage),
                     "posterior_mass": _finite(printed.posterior_mass),
+                    "posterior_mass_corrected": _finite(corrected.posterior_mass),
+                    "posterior": str(dataset.attrs["posterior"]),
                     "log_volume_ratio": _finite(printed.log_volume_ratio),
                     "factor": _finite(printed.factor),
                     "factor_corrected": _finite(corrected.factor),
@@ -253,6 +263,10 @@ def _reneging(done: Diagnosis, truths: str) -> dict[str, Any]:
             "brier": _finite(score.brier),
             "log_score": _finite(score["log"]),
             "stay_score": _finite(score.stay),
+            "excess": {
+                kind: {"mean": _finite(score[f"{kind}_excess"]), "se": _finite(score[f"{kind}_excess_se"])}
+                for kind in ("brier", "log", "stay")
+            },
             "bins": [
                 {
                     kind: _finite(of[kind].isel(bin=number))

@@ -13,12 +13,14 @@ The GLSE's standard errors treat the contexts as given, and plug its own varianc
     \widehat{\mathbb V}\,\hat\theta = V^{-1} \Big(\sum m\,\hat w\, xx^\top\Big) V^{-1}, \qquad
     \widehat{\mathbb V}\,\hat\varphi = M_f^{-2}\, V^{-1} \Big(\sum m\,(\kappa - 1)\,\hat w^2 xx^\top\Big) V^{-1},
 
-κ being the fourth moment of the standardised noise, 3 for the normal. That the residuals
-in φ̂ are estimated is of smaller order.
+κ being the fourth moment of the standardised noise, 3 for the normal; where it is infinite
+or not known, φ̂ has no standard errors. That the residuals in φ̂ are estimated is of smaller
+order.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,12 +40,16 @@ from hrprob.problem.link import Affine
 __all__ = ["compare_estimates", "efficiency", "first_users", "glse_of_each"]
 
 ESTIMATORS = ("GLSE", "posterior")
-# Fourth moment of the standardised noise, by which a squared residual scatters; the normal's.
-_KURTOSIS = 3.0
 
 
 @float64
-def glse_of_each(stays: Stays, link: Affine, ridge: float = 1.0, variance_floor: float = 0.01) -> Any:
+def glse_of_each(
+    stays: Stays,
+    link: Affine,
+    ridge: float = 1.0,
+    variance_floor: float = 0.01,
+    fourth_moment: float | None = 3.0,
+) -> Any:
     """Return the GLSE of every data set and its standard errors.
 
     Parameters
@@ -54,17 +60,20 @@ def glse_of_each(stays: Stays, link: Affine, ridge: float = 1.0, variance_floor:
         f.
     ridge, variance_floor : float
         λ, and the least variance that is plugged in.
+    fourth_moment : float, optional
+        κ, that of the standardised noise; without it, standard errors of φ̂ are NaN.
 
     Returns
     -------
     tuple of ndarray
         θ̂, φ̂ and their standard errors, (sets, d) each.
     """
-    return _glse_of_each(jax.tree.map(jnp.asarray, stays), link, ridge, variance_floor)
+    kurtosis = math.nan if fourth_moment is None else fourth_moment
+    return _glse_of_each(jax.tree.map(jnp.asarray, stays), link, ridge, variance_floor, kurtosis)
 
 
 @jax.jit
-def _glse_of_each(stays: Stays, link: Affine, ridge: Any, floor: Any) -> Any:
+def _glse_of_each(stays: Stays, link: Affine, ridge: Any, floor: Any, kurtosis: Any) -> Any:
     d = stays.x.shape[-1]
 
     def one(data: Stays) -> Any:
@@ -76,7 +85,7 @@ def _glse_of_each(stays: Stays, link: Affine, ridge: Any, floor: Any) -> Any:
             spread = jnp.einsum("n,ni,nj->ij", data.rounds * weight, data.x, data.x)
             return jnp.sqrt(jnp.diagonal(found.inverse @ spread @ found.inverse))
 
-        squares = deviation((_KURTOSIS - 1.0) * variance**2) / link.slope
+        squares = deviation((kurtosis - 1.0) * variance**2) / link.slope
         return found.theta, found.phi, deviation(variance), squares
 
     return jax.vmap(one)(stays)
@@ -95,7 +104,7 @@ def compare_estimates(problem: Problem, data: DataSets, found: Mapping[int, Post
     Parameters
     ----------
     problem : Problem
-        Whose link the GLSE needs.
+        Whose link the GLSE needs, and whose noise its standard errors.
     data : DataSets
         The data sets; the posteriors are of the first of them.
     found : mapping of int to Posteriors
@@ -108,9 +117,12 @@ def compare_estimates(problem: Problem, data: DataSets, found: Mapping[int, Post
         (theta, phi) and feature; ``truth`` over data_set, parameter and feature.
     """
     sets = next(iter(found.values())).theta.shape[0]
+    fourth = getattr(problem.noise, "fourth_moment", None)
     estimates, errors = [], []
     for users, draws in found.items():
-        theta, phi, of_theta, of_phi = glse_of_each(first_users(data, users, sets), problem.link)
+        theta, phi, of_theta, of_phi = glse_of_each(
+            first_users(data, users, sets), problem.link, fourth_moment=fourth
+        )
         means = [leaf.mean(axis=1) for leaf in draws]
         deviations = [leaf.std(axis=1, ddof=1) for leaf in draws]
         estimates.append([np.stack([theta, phi], axis=1), np.stack(means, axis=1)])

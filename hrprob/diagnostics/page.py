@@ -17,6 +17,7 @@ from hrprob.report import Report
 
 __all__ = ["draw", "write_page"]
 
+_VERSIONS = ("paper", "corrected")
 _PARTS = {
     "calibration": "Intervals for σ²(x)",
     "sbc": "Simulation-based calibration",
@@ -33,9 +34,10 @@ _CAPTIONS = {
     "Served: the context that the policy picks next.",
     "pit": "Where σ²(x) stands among its draws: empirical distribution function less the diagonal. The band holds the "
     "whole curve of a calibrated posterior in 99 of 100 cases.",
-    "sbc": "Simulation-based calibration of the engine in use: places of the truth among the draws, less the diagonal, "
-    "with 99 % simultaneous bands.",
-    "ranks": "The same places as histograms, for every engine; grey holds all bars of a uniform histogram in 99 of 100 cases.",
+    "sbc": "Simulation-based calibration of the engine in use after {users} users: places of the truth among the draws, "
+    "less the diagonal, with 99 % simultaneous bands. The table has all numbers of users.",
+    "ranks": "The same places as histograms, for every engine, after {users} users; grey holds all bars of a uniform "
+    "histogram in 99 of 100 cases.",
     "trace": "Chains of nuts on one data set (ArviZ).",
     "rank": "Ranks of each chain's draws among all, less the diagonal, with simultaneous bands (ArviZ).",
     "energy": "Energy of the chains: the fraction of missing information, and marginal against transition energy (ArviZ).",
@@ -48,7 +50,7 @@ _CAPTIONS = {
     "loo": "Leave-one-out places of single outcomes (by ArviZ), less the diagonal, with a 99 % simultaneous band.",
     "residuals": "Shape of the standardised residuals: of data drawn anew from the posterior, and of the data.",
     "models": "Expected log predictive density of a new round, against the model in use.",
-    "estimates": "Both estimates of every coefficient as users arrive, in one data set.",
+    "estimates": "Both estimates of the coefficients (four of them at most) as users arrive, in one data set.",
     "efficiency": "Efficiency of the GLSE: mean squared error of the posterior mean over its own, two standard errors.",
 }
 
@@ -59,9 +61,11 @@ def draw(found: Mapping[str, Any], drawn: Collection[str] = ()) -> dict[str, Fig
     ``found`` goes by the names that :class:`~hrprob.diagnostics.study.Diagnosis` has.
     """
     made = {
-        name: make(found)
+        name: figure
         for name, (needed, make) in _FIGURES.items()
         if name not in drawn and set(needed) <= set(found)
+        for figure in [make(found)]
+        if figure is not None  # where there is nothing to see
     }
     if "reference" in found and "trace" not in drawn:
         made |= figures.plot_chains(found["reference"])
@@ -86,12 +90,18 @@ def _ranks(found: Mapping[str, Any]) -> Figure:
     )
 
 
+def _reliability(found: Mapping[str, Any]) -> Figure | None:
+    tables = found["reliability"]
+    certain = all(bool((table.predicted == 1.0).all()) for table in tables.values())
+    return None if certain else figures.plot_reliability(tables)
+
+
 def _middle(ranks: xarray.DataArray) -> xarray.DataArray:
     """Return the ranks at the second number of users, or the only one."""
     return ranks.isel(users=min(1, ranks.sizes["users"] - 1))
 
 
-_FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure]]] = {
+_FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure | None]]] = {
     "coverage": (("coverage",), lambda found: figures.plot_coverage(found["coverage"])),
     "pit": (("places",), _places),
     "sbc": (("ranks",), _ranks),
@@ -101,7 +111,7 @@ _FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure]
     ),
     "sets": (("sets",), lambda found: figures.plot_sets(found["sets"])),
     "owed": (("owed",), lambda found: figures.plot_owed(found["owed"])),
-    "reneging": (("reliability",), lambda found: figures.plot_reliability(found["reliability"])),
+    "reneging": (("reliability",), _reliability),
     "loo": (("loo",), lambda found: figures.plot_pit({"outcomes": found["loo"].place.values}, 0.01)),
     "residuals": (("residuals",), lambda found: figures.plot_residuals(found["residuals"])),
     "models": (("comparison",), lambda found: figures.plot_models(found["comparison"])),
@@ -146,9 +156,11 @@ def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool) -> None:
         write(page, done)
         for name in shown[part]:
             if (folder / f"{name}.png").exists():
-                page.figure(folder / f"{name}.png", _CAPTIONS[name])
+                users = int(_middle(done.ranks[study.engine.kind]).users)
+                page.figure(folder / f"{name}.png", _CAPTIONS[name].format(users=users))
     page.footer(
-        f"hrprob {hrprob.__version__}; every number of this page is in calibration.json, every array in diagnostics.nc."
+        f"hrprob {hrprob.__version__}; the numbers of this page are in calibration.json, the arrays behind them in "
+        "diagnostics.nc."
     )
     path.write_text(page.render(), encoding="utf-8")
 
@@ -157,9 +169,12 @@ def _calibration(page: Report, done: Diagnosis) -> None:
     coverage = done.coverage
     page.text(
         "Truths are drawn from the prior, the whole loop is played about each, and at most the first 16 rounds of a stay "
-        "are recorded (a stopping rule, which biases nothing). A coverage is called right if it lies within "
-        f"{coverage.attrs['most_errors']:.1f} standard errors of its level: a calibrated posterior fails at any of the "
-        f"levels and sizes with chance {coverage.attrs['error_rate']:.0%}. Errors are over data sets."
+        "are recorded (a stopping rule, which biases nothing). Errors are over data sets. p is the least chance, at any of "
+        "the levels, of a coverage as far off as that (binomial, by how many independent contexts those of a region are "
+        f"worth). A calibrated posterior fails in any of the rows named all, where p is below "
+        f"{coverage.attrs['least_chance']:.2g}, with chance {coverage.attrs['error_rate']:.0%} at most; and in any of the "
+        f"others, where it is below {coverage.attrs['least_chance_elsewhere']:.2g}, with chance "
+        f"{coverage.attrs['error_rate']:.0%} at most."
     )
     levels = coverage.level.values
     rows, good = [], []
@@ -170,10 +185,11 @@ def _calibration(page: Report, done: Diagnosis) -> None:
                 f"{100 * c:.1f} ± {100 * e:.1f}"
                 for c, e in zip(of.coverage.values, of.se.values, strict=True)
             ]
-            rows.append([int(users), str(region), *cells])
-            off = np.abs(of.coverage.values - levels) / np.maximum(of.se.values, 1e-9)
-            good.append(bool(off.max() <= coverage.attrs["most_errors"]))
-    header = ["users", "contexts", *(f"{100 * level:g} %" for level in levels)]
+            least = float(of.chance.min())
+            rows.append([int(users), str(region), *cells, least])
+            limit = coverage.attrs["least_chance" if region == "all" else "least_chance_elsewhere"]
+            good.append(least >= limit)
+    header = ["users", "contexts", *(f"{100 * level:g} %" for level in levels), "p"]
     page.table(header, rows, "Coverage of central intervals for σ²(x), in per cent.", good)
 
 
@@ -253,13 +269,15 @@ def _rho(page: Report, done: Diagnosis) -> None:
     attrs = next(iter(done.sets.values())).attrs
     page.text(
         f"δ = {DELTA:g}, λ = 1, σ²_max = {attrs['variance_max']:.4g}, C₁ = {attrs['c1']:g}, C₂ = {attrs['c2']:g} (the theory "
-        f"gives no values). {attrs['replications']} replications, a posterior (laplace) fitted to {attrs['fits']} of them. "
+        f"gives no values). {attrs['replications']} replications, a posterior ({attrs['posterior']}) fitted to {attrs['fits']} of "
+        f"them: where the chance is {1 - DELTA:.0%}, a share of replications has a standard error of "
+        f"{_error_of_share(attrs['replications'])} points, one of fits {_error_of_share(attrs['fits'])}. "
         "The fixed design has contexts that do not depend on the noise, as the lemmas assume; the others are adaptive. n "
         "counts rounds in the sample set. Factor: c_n, by which the printed radius could shrink and still cover all n up "
         f"to this one in {1 - DELTA:.0%} of replications."
     )
     for parameter, symbol, name in (("phi", "φ", "ρ_n(δ/n²)"), ("theta", "θ", "α⁽¹⁾_n(δ)")):
-        rows = []
+        rows, covered = [], []
         for design, dataset in done.sets.items():
             of = dataset.sel(parameter=parameter)
             for n in of.n.values:
@@ -274,14 +292,22 @@ def _rho(page: Report, done: Diagnosis) -> None:
                         float(one["quantile"]),
                         float(one.quantile_simultaneous),
                         float(one.posterior_radius),
-                        float(printed.factor),
+                        *(float(one.factor.sel(version=version)) for version in _VERSIONS),
+                        f"10^{float(printed.log_volume_ratio) / np.log(10):.1f}",
+                    ]
+                )
+                covered.append(
+                    [
+                        design,
+                        int(n),
                         *(
-                            f"{100 * float(printed[kind]):.0f} %"
+                            _percent(one[kind].sel(version=version))
+                            for version in _VERSIONS
                             for kind in ("coverage", "coverage_simultaneous")
                         ),
-                        f"{100 * float(one.posterior_coverage):.0f} %",
-                        f"{100 * float(printed.posterior_mass):.0f} %",
-                        f"10^{float(printed.log_volume_ratio) / np.log(10):.1f}",
+                        _percent(one.posterior_coverage),
+                        _percent(one.ellipsoid_coverage),
+                        *(_percent(one.posterior_mass.sel(version=version)) for version in _VERSIONS),
                     ]
                 )
         header = [
@@ -293,10 +319,7 @@ def _rho(page: Report, done: Diagnosis) -> None:
             "all n at once",
             "posterior radius",
             "factor",
-            "covers",
-            "covers up to n",
-            "posterior's covers",
-            "posterior mass within",
+            "corrected factor",
             "volume ratio",
         ]
         page.table(
@@ -304,6 +327,23 @@ def _rho(page: Report, done: Diagnosis) -> None:
             rows,
             f"Sets for {symbol}*, radii in the norm of V. Volume ratio: of the printed set over the posterior's own "
             "ellipsoid of the same chance.",
+        )
+        page.table(
+            [
+                "design",
+                "n",
+                "printed",
+                "printed, up to n",
+                "corrected",
+                "corrected, up to n",
+                "posterior radius",
+                "posterior's ellipsoid",
+                "mass in printed",
+                "mass in corrected",
+            ],
+            covered,
+            f"How often the sets for {symbol}* hold it, at n and at all sizes up to n; about the GLSE with the posterior's "
+            "radius, and the posterior's own ellipsoid; and the posterior's mass in the printed sets.",
         )
     rows = [
         [
@@ -334,6 +374,15 @@ def _rho(page: Report, done: Diagnosis) -> None:
         "What the gap is made of: the first number is the product of the next five, taken off in this order. Product: "
         "α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), the price of not knowing θ*. Rest: what α⁽²⁾ and the ridge leave above the simultaneous quantile.",
     )
+
+
+def _percent(share: Any) -> str:
+    return f"{100 * float(share):.0f} %"
+
+
+def _error_of_share(number: int) -> str:
+    """Return the standard error of a share of ``number`` where the chance is 1 − δ, in points."""
+    return f"{100 * np.sqrt(DELTA * (1 - DELTA) / number):.1f}"
 
 
 def _reneging(page: Report, done: Diagnosis) -> None:

@@ -195,7 +195,10 @@ def _reliability_of(predicted: xarray.Dataset, bins: int) -> dict[str, Any]:
     scaled = wald * (sets - freedom) / (freedom * (sets - 1))
     bias_se = apart.sum(axis=1).std(ddof=1) * math.sqrt(sets)
     by_bins = stats.f.sf(scaled, freedom, max(sets - freedom, 1))
-    by_whole = 2.0 * stats.t.sf(abs(total.sum()) / bias_se, sets - 1)
+    # Without any scatter, as where everybody leaves at once, a difference is a mistake and none is right.
+    by_whole = (
+        2.0 * stats.t.sf(abs(total.sum()) / bias_se, sets - 1) if bias_se > 0 else float(total.sum() == 0)
+    )
     safe = np.maximum(count, 1)
     return {
         "predicted": (chance[..., None] * member).sum(axis=(0, 1)) / safe,

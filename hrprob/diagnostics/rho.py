@@ -46,6 +46,7 @@ from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Setting, Stays, make_model, make_prior, pad
 from hrprob.policies import HRUCB, Random, Thompson
 from hrprob.policies.base import Policy
+from hrprob.precision import float64
 from hrprob.problem import Infinite, Problem
 from hrprob.record import with_fields
 
@@ -90,12 +91,12 @@ def sample_sizes(most: int) -> np.ndarray:
 
     Examples
     --------
-    >>> sample_sizes(1000).tolist()
-    [10, 32, 100, 316, 1000]
+    >>> sample_sizes(1000).tolist(), sample_sizes(316).tolist()
+    ([10, 32, 100, 316, 1000], [10, 32, 100, 316])
     """
     check_count("most", most, low=10, remedy="sets are looked at from 10 rounds on")
-    steps = math.floor(2 * math.log10(most / 10) + 1e-9)
-    return np.round(10 ** (1 + np.arange(steps + 1) / 2)).astype(int)
+    sizes = np.round(10 ** np.arange(1.0, math.log10(most) + 0.5, 0.5)).astype(int)
+    return sizes[sizes <= most]
 
 
 def designs(
@@ -132,6 +133,7 @@ def _with_one_action(problem: Problem) -> Problem:
     return problem.replace(contexts=with_fields(problem.contexts, actions=1))
 
 
+@float64
 def compare_sets(
     design: Design,
     *,
@@ -142,6 +144,7 @@ def compare_sets(
     fits: int = 32,
     seed: int = 0,
     variance_max: float | None = None,
+    prior: Any = "uniform",
     report: Callable[[int], None] = lambda users: None,
 ) -> xarray.Dataset:
     """Return the printed sets, the errors over replications and the posterior, along n.
@@ -160,6 +163,9 @@ def compare_sets(
         Seed of everything random.
     variance_max : float, optional
         σ²_max; f at the bound of φ unless given.
+    prior : str or prior
+        Of the posterior, which is that of normal outcomes, by ``laplace``: longer data sets than single
+        outcomes are kept of know no others.
     report : callable
         Told how many users have been served, now and then.
 
@@ -168,12 +174,14 @@ def compare_sets(
     xarray.Dataset
         Over parameter (phi, theta) and n, some over version (paper, corrected) too: ``radius``,
         ``quantile``, ``quantile_simultaneous``, ``factor``, ``coverage`` and
-        ``coverage_simultaneous`` of the printed sets, ``posterior_radius``, its ``coverage``,
-        ``posterior_mass`` inside the printed sets, ``log_volume_ratio``.
+        ``coverage_simultaneous`` of the printed sets, ``posterior_radius``, its
+        ``posterior_coverage``, that of the posterior's own ellipsoid, ``ellipsoid_coverage``,
+        ``posterior_mass`` inside the printed sets, ``log_volume_ratio``. Over replication too:
+        ``error``, and ``largest_error`` and ``largest_share`` (of the radius) at any size up to n.
     """
     check_number("delta", delta, low=0, high=1, open_low=True, open_high=True, remedy="the chance to miss")
     check_count("replications", replications, low=2, remedy="quantiles are over replications")
-    problem = design.problem
+    problem, believed = design.problem, make_prior(prior)
     wanted = sample_sizes(most)
     sets = printed_sets(problem, ridge, variance_max)
     truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
@@ -193,10 +201,12 @@ def compare_sets(
         errors.append(_errors_at(block, problem, sets, delta, ridge, wanted))
         left = fits - sum(int(look.radius.shape[0]) for look in looks)
         if left > 0:
-            looks.append(_posteriors_at(block, problem, sets, delta, ridge, wanted, left, seed))
+            target = Target(make_model("gaussian"), believed, Setting.of(problem))
+            looks.append(_posteriors_at(block, target, sets, delta, ridge, wanted, left, seed))
     found = {name: np.concatenate([block[name] for block in errors]) for name in errors[0]}
     seen: _Posterior = jax.tree.map(lambda *leaves: np.concatenate(leaves), *looks)
-    return _dataset(found, seen, sets, delta, wanted)
+    whose = f"laplace, gaussian outcomes, {believed.kind} prior"
+    return _dataset(found, seen, sets, delta, wanted).assign_attrs(posterior=whose)
 
 
 def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> dict[str, ConfidenceSets]:
@@ -209,6 +219,7 @@ def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> 
             ridge=ridge,
             slope=problem.link.slope,
             bound=problem.bounds.phi,
+            bound_theta=problem.bounds.theta,
             version=version,
         )
         for version in VERSIONS
@@ -277,7 +288,7 @@ def _errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: Any, li
 
 def _posteriors_at(
     block: DataSets,
-    problem: Problem,
+    target: Target,
     sets: Mapping[str, ConfidenceSets],
     delta: float,
     ridge: float,
@@ -286,7 +297,6 @@ def _posteriors_at(
     seed: int,
 ) -> _Posterior:
     """Return what the posterior says of the first ``most`` data sets at each size, (sets, sizes, ...) each."""
-    target = Target(make_model("gaussian"), make_prior("uniform"), Setting.of(problem))
     counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
     chosen = range(min(most, len(counts)))
     radii = np.array(
@@ -378,6 +388,9 @@ def _dataset(
     by = ("parameter", "n")
     versions = list(sets)
 
+    def of_each(*names: str) -> np.ndarray:
+        return np.array([[found[f"{p} {name}"][:, kept] for name in names] for p in PARAMETERS])
+
     def of_versions(make: Callable[[str, str], np.ndarray]) -> Any:
         table = [[make(parameter, version) for version in versions] for parameter in PARAMETERS]
         return ("parameter", "version", "n"), np.array(table)
@@ -393,6 +406,12 @@ def _dataset(
             "posterior_radius": (by, mean(seen.radius)),
             "posterior_coverage": (by, mean(seen.covers)),
             "ellipsoid_coverage": (by, mean(seen.ellipsoid)),
+            "error": (("parameter", "replication", "n"), of_each("error")[:, 0]),
+            "largest_error": (("parameter", "replication", "n"), of_each("largest")[:, 0]),
+            "largest_share": (
+                ("parameter", "version", "replication", "n"),
+                of_each(*(f"largest share {version}" for version in versions)),
+            ),
             "posterior_mass": (("parameter", "n", "version"), mean(seen.mass)),
             "log_volume_ratio": (("parameter", "n", "version"), mean(seen.log_volume)),
         },

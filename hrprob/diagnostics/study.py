@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,6 +143,7 @@ class Diagnosis(NamedTuple):
     coverage: xarray.Dataset
     ranks: dict[str, xarray.DataArray]  # by engine
     judged: dict[str, xarray.Dataset]
+    predicted: dict[str, xarray.Dataset]  # by truths
     reliability: dict[str, xarray.Dataset]  # by truths
     scores: dict[str, xarray.Dataset]
     comparison: xarray.Dataset  # of models
@@ -253,7 +254,7 @@ def diagnose(
     found: dict[str, Any] = {"study": study, "sizes": sizes}
     by_truths: dict[str, Any] = {}
     with _Steps(say, progress, study, sizes) as steps:
-        for news in _side_by_side([part(study, sizes, steps) for part in parts]):
+        for news in _side_by_side([part(study, sizes, steps) for part in parts], steps.stop):
             by_truths |= news.pop("by_truths", {})
             found |= news
             if len(by_truths) == 2 and "scores" not in found:
@@ -263,8 +264,10 @@ def diagnose(
     return done._replace(verdicts=_verdicts(done))
 
 
-def _side_by_side(parts: Sequence[Iterator[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    """Yield what the parts yield, as it comes.
+def _side_by_side(
+    parts: Sequence[Iterator[dict[str, Any]]], stop: Callable[[], None]
+) -> Iterator[dict[str, Any]]:
+    """Yield what the parts yield, as it comes; ``stop`` is called if any of it fails.
 
     Compiling is the work of one core: parts side by side keep all of them busy.
     """
@@ -279,19 +282,24 @@ def _side_by_side(parts: Sequence[Iterator[dict[str, Any]]]) -> Iterator[dict[st
         for part in parts:
             pool.submit(run, part).add_done_callback(news.put)
         running = len(parts)
-        while running:
-            found = news.get()
-            if isinstance(found, dict):
-                yield found
-            else:
-                found.result()
-                running -= 1
+        try:
+            while running:
+                found = news.get()
+                if isinstance(found, dict):
+                    yield found
+                else:
+                    found.result()
+                    running -= 1
+        except BaseException:
+            stop()
+            raise
 
 
 def _of_both(by_truths: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is said of predictions and estimates, over the prior and at the truth."""
     in_order = {truths: by_truths[truths] for truths in (OVER_PRIOR, AT_TRUTH)}
     return {
+        "predicted": {truths: of for truths, (of, _) in in_order.items()},
         "reliability": {truths: reneging.reliability(of) for truths, (of, _) in in_order.items()},
         "scores": {truths: reneging.scores(of) for truths, (of, _) in in_order.items()},
         "estimates": {truths: of for truths, (_, of) in in_order.items()},
@@ -304,6 +312,7 @@ class _Steps:
 
     def __init__(self, say: Callable[[str], None], progress: bool, study: Study, sizes: Sizes) -> None:
         self._say, self._progress, self._lock = say, progress, threading.Lock()
+        self._stopped = threading.Event()
         # Data sets and fits over the prior and at the truth, three designs, health, models.
         self._total = 9 + len(_others(study, sizes)) + (0 if _own_noise(study) else 2)
 
@@ -324,8 +333,14 @@ class _Steps:
         self._bar.close()
         self._filters.__exit__(*error)
 
+    def stop(self) -> None:
+        """Let nobody begin another step: what they would find is wanted no more."""
+        self._stopped.set()
+
     @contextlib.contextmanager
     def step(self, what: str) -> Iterator[None]:
+        if self._stopped.is_set():
+            raise CancelledError
         with self._lock:
             self._bar.set_description_str(what)
         yield
@@ -483,6 +498,7 @@ def _printed_sets(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[st
                 replications=sizes.replications,
                 fits=sizes.fits,
                 seed=_seed(study, 7),
+                prior=study.target.prior,
             )
     yield {"sets": found, "owed": {design: rho.owed(of, study.problem) for design, of in found.items()}}
 

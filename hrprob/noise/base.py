@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import functools
 import math
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 
 from hrprob.precision import float64
 from hrprob.source import Source
 
 __all__ = ["Noise", "Tailed", "compiled", "normal_peak", "real"]
+
+# How far a fourth moment is summed up, in how many pieces between corners, with how many nodes each.
+_FAR, _PIECES, _NODES = 40.0, 64, 16
 
 # A plain call then compiles one program for each shape, not one for every operation; within a trace
 # the operations are laid out as if this were not here.
@@ -100,6 +105,11 @@ class Tailed:
         """The least value that a draw can have."""
         return -math.inf
 
+    @property
+    def fourth_moment(self) -> float | None:
+        """E[e⁴], by which squared outcomes scatter; None if it is not known to be finite."""
+        return None if self.tail is None else _fourth_moment(self)
+
     def peak(self, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return where exp(−t²/2)/Ψ(shift + slope·t) is largest far below, and how wide it is there."""
         return normal_peak(self, shift, slope)
@@ -154,6 +164,18 @@ def normal_peak(noise: Any, shift: jax.Array, slope: jax.Array) -> tuple[jax.Arr
     rest = 1.0 - (slope / noise.tail) ** 2
     centre = getattr(noise, "tail_centre", 0.0)
     return (shift - centre) * slope / (noise.tail**2 * rest), 1.0 / jnp.sqrt(rest)
+
+
+def _fourth_moment(noise: Tailed) -> float:
+    """Return ∫ z⁴ ψ(z) dz of a noise that falls at least as fast as a normal density, piece by piece."""
+    ends = np.unique([-_FAR, *(float(z) for z in noise.corners if abs(z) < _FAR), _FAR])
+    cuts = np.concatenate(
+        [np.linspace(low, high, _PIECES + 1)[:-1] for low, high in pairwise(ends)] + [[_FAR]]
+    )
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    half = np.diff(cuts)[:, None] / 2
+    z = cuts[:-1, None] + half * (1.0 + nodes)
+    return float(np.sum(half * weights * z**4 * np.asarray(noise.pdf(z))))
 
 
 @jax.custom_jvp

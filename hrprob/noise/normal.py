@@ -55,6 +55,7 @@ class Normal:
     # Above, Φ is 1 to the last digit.
     corners: ClassVar[tuple[float, ...]] = (9.0,)
     lowest: ClassVar[float] = -math.inf
+    fourth_moment: ClassVar[float] = 3.0
 
     @float64
     def pdf(self, z: ArrayLike) -> jax.Array:

@@ -78,6 +78,11 @@ class StudentT(Tailed):
         return math.inf
 
     @property
+    def fourth_moment(self) -> float | None:
+        """E[e⁴] = 3(ν − 2)/(ν − 4); None with 4 degrees of freedom or fewer, where it is infinite."""
+        return 3.0 * (self.df - 2.0) / (self.df - 4.0) if self.df > 4.0 else None
+
+    @property
     def turns(self) -> tuple[Any, ...]:
         """Where it ceases to fall like a normal density, and where it falls like a power; the first on either side."""
         near = tuple(sign * k * self.scale for k in _TURNS for sign in (-1.0, 1.0))

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import xarray
+from scipy import stats
 
 from hrprob.diagnostics import calibration, sbc, verdicts
 
@@ -17,9 +19,7 @@ def coverage_of(**fault):
 def test_what_is_calibrated_is_called_so():
     places, table = coverage_of()
     assert places.place.shape == (2, 200, 6)
-    # Errors are cluster errors over 200 data sets; the limit has an error rate of 1 % in all.
-    off = (table.coverage - table.level) / table.se
-    assert np.abs(off.sel(region="all")).max() < table.attrs["most_errors"]
+    assert table.chance.sel(region="all").min() >= table.attrs["least_chance"]
     found = verdicts.on_calibration(table, "toy")
     assert all(verdict.good for verdict in found)
     assert "calibrated" in found[0].words
@@ -33,6 +33,64 @@ def test_a_wrong_spread_is_seen(fault, word):
         assert verdict.good is False
         assert word in verdict.words
     assert verdicts.on_places(table).good is False
+
+
+def calibrated_places(rng, sets, dimension, users=3, points=8):
+    """Places that are uniform, those of one data set as dependent as variances at several contexts are."""
+    z = rng.normal(size=(users, sets, dimension))
+    x = rng.normal(size=(users, sets, points + 1, dimension))
+    x /= np.linalg.norm(x, axis=-1, keepdims=True)
+    place = stats.norm.cdf(np.einsum("usd,uspd->usp", z, x))
+    dims = ("users", "data_set", "point")
+    values = {"place": (dims, place)} | {
+        name: (dims, rng.uniform(size=place.shape)) for name in ("predicted", "leverage")
+    }
+    names = [*(f"fresh {number + 1}" for number in range(points)), "served"]
+    return xarray.Dataset(values, coords={"users": [10, 30, 100][:users], "point": names})
+
+
+@pytest.mark.parametrize(("sets", "dimension"), [(200, 4), (32, 4), (32, 1)])
+def test_what_is_calibrated_fails_as_rarely_as_is_said(sets, dimension):
+    rng, times = np.random.default_rng(3), 300
+    bad = {"all": 0, "elsewhere": 0}
+    for _ in range(times):
+        table = calibration.coverage(calibrated_places(rng, sets, dimension))
+        verdict = verdicts.on_calibration(table, "toy")
+        bad["all"] += any(one.good is False for one in verdict)
+        others = table.chance.drop_sel(region="all")
+        bad["elsewhere"] += bool((others < table.attrs["least_chance_elsewhere"]).any())
+    # With a rate of 1 % more than 10 of 300 come with chance 3e-4.
+    assert max(bad.values()) <= 10
+
+
+def test_few_data_sets_do_not_make_it_calibrated():
+    places = calibrated_places(np.random.default_rng(0), 32, 1)
+    places["place"] = 0.5 + 0.4 * (places.place - 0.5)  # all within central intervals of 50 %
+    table = calibration.coverage(places)
+    assert float(table.coverage.min()) == 1.0
+    assert np.all(table.se.values > 0)
+    assert all("too wide" in verdict.words for verdict in verdicts.on_calibration(table, "toy"))
+    sound = calibration.coverage(calibrated_places(np.random.default_rng(0), 32, 1))
+    for verdict in verdicts.on_calibration(sound, "toy"):
+        assert verdict.good is None
+        assert "32 data sets show only what is off by" in verdict.words
+
+
+def test_the_binomial_test_is_that_of_whole_numbers():
+    for hits, trials, chance in ((3, 20, 0.5), (20, 20, 0.9), (0, 12, 0.5), (18, 40, 0.5)):
+        few, many = stats.binom.cdf(hits, trials, chance), stats.binom.sf(hits - 1, trials, chance)
+        found = calibration._two_sided(*(np.array(float(value)) for value in (hits, trials, chance)))
+        assert float(found) == pytest.approx(min(1.0, 2 * min(few, many)), rel=1e-9)
+
+
+def test_posteriors_of_some_data_sets_only():
+    data, found = toy()
+    some = {users: type(draws)(*(leaf[:30] for leaf in draws)) for users, draws in found.items()}
+    places = calibration.sigma2_places(PROBLEM, TARGET, data, some)
+    whole = calibration.sigma2_places(PROBLEM, TARGET, data, found)
+    assert places.sizes["data_set"] == 30
+    np.testing.assert_array_equal(places.predicted, whole.predicted[:, :30])
+    np.testing.assert_array_equal(places.leverage, whole.leverage[:, :30])
 
 
 def test_standard_errors_are_those_of_data_sets():

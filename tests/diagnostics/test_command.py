@@ -1,12 +1,15 @@
 """The command: what it writes, and what it refuses."""
 
+import dataclasses
 import json
+import time
 
 import pytest
 import xarray
 
 import hrprob
 from hrprob.cli import main
+from hrprob.diagnostics import page, study
 from hrprob.diagnostics.study import study_of
 from hrprob.errors import InvalidInput
 
@@ -57,15 +60,58 @@ def test_bad_input_is_refused_and_nothing_is_written(file, tmp_path, capsys, opt
 
 def test_who_gathers_and_whose_posterior():
     problem, policies = hrprob.Problem(), {"a": hrprob.Greedy(), "b": hrprob.Thompson(engine="smc")}
-    study = study_of(problem, policies)
-    assert (study.policy.kind, study.engine.kind) == ("thompson", "smc")
-    study = study_of(problem, policies, policy="a", engine="nuts")
-    assert (study.policy.kind, study.engine.kind) == ("greedy", "nuts")
+    asked = study_of(problem, policies)
+    assert (asked.policy.kind, asked.engine.kind) == ("thompson", "smc")
+    asked = study_of(problem, policies, policy="a", engine="nuts")
+    assert (asked.policy.kind, asked.engine.kind) == ("greedy", "nuts")
     # Data are gathered with an engine that lives in a compiled run; the one asked for is fitted to them.
-    study = study_of(problem, {"c": hrprob.Thompson(engine="nuts")})
-    assert (study.policy.engine.kind, study.engine.kind) == ("laplace", "nuts")
+    asked = study_of(problem, {"c": hrprob.Thompson(engine="nuts")})
+    assert (asked.policy.engine.kind, asked.engine.kind) == ("laplace", "nuts")
     with pytest.raises(InvalidInput):
         study_of(problem, {"d": hrprob.Thompson(model="student-t")}, engine="smc")
+
+
+def test_a_part_that_fails_stops_the_others():
+    begun = []
+
+    class Broken(Exception):
+        pass
+
+    def failing():
+        raise Broken
+        yield {}
+
+    def long(steps):
+        for number in range(1000):
+            with steps.step(str(number)):
+                begun.append(number)
+                time.sleep(0.01)
+        yield {}
+
+    steps = study._Steps(lambda line: None, False, study_of(hrprob.Problem()), study.QUICK)
+    with steps, pytest.raises(Broken):
+        list(study._side_by_side([failing(), long(steps)], steps.stop))
+    assert len(begun) < 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["nuts", "svi"])
+def test_a_sampler_is_looked_at_on_some_of_the_data_sets(engine):
+    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Ball(actions=3))
+    small = dataclasses.replace(study.QUICK, sets=24, sampler_sets=20, users=(10, 12), draws=99)
+    done = study.diagnose(study_of(problem, engine=engine), small)
+    assert done.places.sizes["data_set"] == 20
+    assert done.judged[engine].attrs["data_sets"] == 20
+
+
+@pytest.mark.slow
+def test_nothing_to_predict_where_everybody_leaves():
+    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], satisfaction=hrprob.Infinite())
+    done = study.diagnose(study_of(problem), dataclasses.replace(study.QUICK, sets=20, truth_sets=20))
+    found = [verdict for verdict in done.verdicts if verdict.part == "reneging"]
+    assert [verdict.good for verdict in found] == [None, None]
+    assert "nothing to predict" in found[0].words
+    assert "reneging" not in page.draw(done._asdict())
 
 
 @pytest.mark.slow
@@ -73,9 +119,9 @@ def test_a_quick_diagnosis_leaves_all_that_it_promises(file, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["diagnose", str(file), "--out", str(out), "--quick"]) == 0
     assert "report in" in capsys.readouterr().out
-    page = (out / "report.html").read_text()
-    assert page.index("Verdicts") < page.index("intervals for σ²(x) cover") < page.index("<table>")
-    assert "http" not in page.replace("http://www.w3.org", "")
+    report = (out / "report.html").read_text()
+    assert report.index("Verdicts") < report.index("intervals for σ²(x) cover") < report.index("<table>")
+    assert "http" not in report.replace("http://www.w3.org", "")
     data = json.loads((out / "calibration.json").read_text())
     assert set(data["sigma2_coverage"][0]) == {"n", "level", "coverage", "se"}
     assert {"quantity", "p_value", "pass"} <= set(data["sbc"][0])

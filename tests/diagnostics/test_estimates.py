@@ -58,6 +58,33 @@ def test_efficiency_is_a_ratio_of_squared_errors():
     assert verdicts.on_estimates("over the prior", result).good is None
 
 
+@pytest.mark.parametrize(
+    "noise",
+    [hrprob.Mixture(weight=0.3, ratio=0.5), hrprob.TruncatedNormal(width=1.5), hrprob.StudentT(df=9.0)],
+)
+def test_fourth_moments_are_those_of_draws(noise):
+    z = np.random.default_rng(1).uniform(size=200_000)
+    at = np.linspace(-40, 40, 400_001)
+    draws = np.interp(z, np.asarray(noise.cdf(at)), at)
+    # The eighth moment of t with 9 degrees of freedom is barely finite: its mean scatters by a tenth at most.
+    assert noise.fourth_moment == pytest.approx(np.mean(draws**4), rel=0.1)
+
+
+def test_where_the_noise_has_no_fourth_moment_there_is_no_error_for_phi():
+    assert hrprob.StudentT(df=4.0).fourth_moment is None
+    data, found = toy()
+    table = estimates.compare_estimates(PROBLEM.replace(noise=hrprob.StudentT(df=3.0)), data, found)
+    errors = table.se.sel(estimator="GLSE")
+    assert np.all(np.isnan(errors.sel(parameter="phi")))
+    assert np.all(np.isfinite(errors.sel(parameter="theta")))
+    words = verdicts.on_estimates("over the prior", estimates.efficiency(table)).words
+    assert "nan" not in words
+    heavy = estimates.compare_estimates(PROBLEM.replace(noise=hrprob.StudentT(df=5.0)), data, found)
+    normal = estimates.compare_estimates(PROBLEM, data, found)
+    ratio = (heavy.se / normal.se).sel(estimator="GLSE", parameter="phi")
+    np.testing.assert_allclose(ratio, 2.0)  # √((9 − 1)/(3 − 1))
+
+
 @pytest.mark.parametrize("users", [3, 9])
 def test_users_who_have_not_come_count_for_nothing(users):
     data, _ = toy(sets=2)
