@@ -284,7 +284,7 @@ def test_the_cache_goes_where_it_is_told(tmp_path, monkeypatch):
 
 def test_told_to_end_it_leaves_nothing_half_written(tmp_path):
     place = tmp_path / "long.toml"
-    place.write_text('[run]\nusers = 100000\ntrials = 200\n\n[[policy]]\nkind = "greedy"\n')
+    place.write_text(SMALL.replace("users = 1500\ntrials = 3", "users = 1000000\ntrials = 100"))
     command = [sys.executable, "-m", "hrprob.cli", "run", str(place), "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         # Its folder is there as soon as it works.
