@@ -123,7 +123,7 @@ def to_tree(done: Diagnosis) -> xarray.DataTree:
         name = truths.replace(" ", "_")
         groups |= {
             f"reneging/{name}": xarray.merge([table, done.scores[truths]]),
-            f"reneging/{name}/predicted": done.predicted[truths],
+            f"reneging/{name}/users": done.predicted[truths],
             f"estimates/{name}": done.estimates[truths],
             f"estimates/{name}/efficiency": done.efficiency[truths],
         }

@@ -84,7 +84,7 @@ def _of_coverage(of: xarray.Dataset, engine: str, level: float) -> Verdict:
         sight = stats.norm.isf(least / 2) * math.sqrt(level * (1.0 - level) / float(of.contexts))
         if sight <= _SIGHT:
             return Verdict("calibration", True, f"{words}: calibrated")
-        few = f"{of.attrs['data_sets']} data sets show only what is off by {100 * sight:.0f} points"
+        few = f"{of.attrs['data_sets']} data sets show only what is off by {100 * sight:.1f} points"
         return Verdict("calibration", None, f"{words}: nothing against it, but {few}")
     worst = of.isel(level=int(np.argmin(of.chance.values)))
     kind = "too narrow" if float(worst.coverage) < float(worst.level) else "too wide"
