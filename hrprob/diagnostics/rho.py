@@ -226,10 +226,18 @@ def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> 
     }
 
 
-def radius_of(sets: ConfidenceSets, parameter: str, n: Any, delta: float) -> np.ndarray:
+def radius_of(sets: ConfidenceSets, parameter: str, n: Any, delta: Any) -> Any:
     """Return the radius of the set for θ* or φ* that serves for every n at once."""
-    at = sets.rho_simultaneous if parameter == "phi" else sets.alpha1
-    return np.asarray(at(n, delta))
+    return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
+
+
+@jax.jit
+def _radii(sets: dict[str, ConfidenceSets], n: Any, delta: Any) -> dict[str, dict[str, jax.Array]]:
+    """Return all radii, by version and parameter, in one program."""
+    return {
+        version: {parameter: radius_of(one, parameter, n, delta) for parameter in PARAMETERS}
+        for version, one in sets.items()
+    }
 
 
 def _errors_at(
@@ -251,13 +259,14 @@ def _errors_at(
     def pick(values: np.ndarray) -> np.ndarray:
         return np.where(reached, values[at, lanes], np.nan)
 
+    radii = _radii(dict(sets), path.n, delta)
     found = {}
     for parameter in PARAMETERS:
         error = getattr(path, parameter)
         found[f"{parameter} error"] = pick(error)
         found[f"{parameter} largest"] = pick(np.maximum.accumulate(error))
-        for version, one in sets.items():
-            share = error / radius_of(one, parameter, path.n, delta)
+        for version in sets:
+            share = error / np.asarray(radii[version][parameter])
             found[f"{parameter} share {version}"] = pick(share)
             found[f"{parameter} largest share {version}"] = pick(np.maximum.accumulate(share))
     return found
@@ -299,12 +308,10 @@ def _posteriors_at(
     """Return what the posterior says of the first ``most`` data sets at each size, (sets, sizes, ...) each."""
     counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
     chosen = range(min(most, len(counts)))
-    radii = np.array(
-        [
-            [[radius_of(one, parameter, size, delta) for one in sets.values()] for parameter in PARAMETERS]
-            for size in wanted
-        ]
-    )
+    at_sizes = _radii(dict(sets), wanted, delta)
+    radii = np.stack(
+        [np.stack([at_sizes[version][p] for version in sets], axis=-1) for p in PARAMETERS], axis=1
+    )  # (sizes, parameters, versions)
 
     def at(place: tuple[int, int]) -> _Posterior:
         number, size = place
