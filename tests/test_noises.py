@@ -130,6 +130,47 @@ def test_values_and_slopes_are_right_in_the_tails(case):
             assert error(row[place], right) < 2e-12, (name, z)
 
 
+UPPER = {case: noise for case, (noise, _) in NOISES.items()} | {
+    "normal": NORMAL,
+    "symmetric distribution": FromDistribution(dist.Logistic(0.0, 3**0.5 / np.pi)),
+}
+
+
+def exactly_above(noise, z):
+    if isinstance(noise, Normal):
+        return mpmath.erfc(mpmath.mpf(z) / mpmath.sqrt(2)) / 2
+    if isinstance(noise, FromDistribution):
+        return 1 / (1 + mpmath.exp(mpmath.mpf(z) / mpmath.mpf(float(noise.distribution.scale))))
+    if isinstance(noise, Mixture):
+        # Its mirror image is a mixture too.
+        mirrored = Mixture(1 - noise.weight, noise.gap, 1 / noise.ratio)
+        return exact(mirrored, -z)[0]
+    return exact(noise, -z)[0]
+
+
+@pytest.mark.parametrize("case", UPPER)
+def test_what_lies_above_keeps_its_digits(case):
+    noise, points = UPPER[case], [-3.0, 0.0, 0.5, 1.7, 5.0, 8.0, 8.4, 12.0, 30.0]
+    with double_precision():
+        above = np.asarray(noise.survival(np.array(points)))
+        slope = np.asarray(jax.vmap(jax.grad(noise.survival))(jnp.asarray(points)))
+    for z, value in zip(points, above, strict=True):
+        wanted = exactly_above(noise, z)
+        if wanted < 1e-300:
+            assert value == pytest.approx(float(wanted), abs=1e-300)
+        else:
+            assert error(value, wanted) < 1e-12, z
+    np.testing.assert_allclose(slope, -np.asarray(noise.pdf(points)), rtol=1e-11, atol=1e-305)
+
+
+def test_above_a_distribution_that_may_be_skewed_is_the_rest():
+    with double_precision():
+        noise = FromDistribution(dist.Gumbel(0.0, 1.0))
+        z = np.array([-1.0, 2.0, 30.0])
+        assert not noise.symmetric
+        np.testing.assert_array_equal(noise.survival(z), 1.0 - np.asarray(noise.cdf(z)))
+
+
 @CASES
 def test_second_derivatives(case):
     """Against differences of the first ones, whose own error is that of a step of 1e-5."""
@@ -225,11 +266,17 @@ def test_quantile_undoes_cdf():
     [
         (lambda: StudentT(df=2.0), "df"),
         (lambda: StudentT(df="5"), "df"),
+        (lambda: StudentT(df=1e300), "df"),
         (lambda: TruncatedNormal(width=0.0), "width"),
+        (lambda: TruncatedNormal(width=1e-160), "width"),
+        (lambda: TruncatedNormal(width=1e300), "width"),
         (lambda: TruncatedNormal(edge=-0.1), "edge"),
+        (lambda: TruncatedNormal(edge=1e300), "edge"),
         (lambda: Mixture(weight=1.0), "weight"),
         (lambda: Mixture(gap=-1.0), "gap"),
         (lambda: Mixture(ratio=0.0), "ratio"),
+        (lambda: Mixture(ratio=1e200), "ratio"),
+        (lambda: Mixture(ratio=1e-200), "ratio"),
         (lambda: Mixture(weight=0.5, gap=2.0), "gap"),
     ],
 )
@@ -237,6 +284,29 @@ def test_bad_parameters_are_named(make, field):
     with pytest.raises(InvalidInput) as complaint:
         make()
     assert complaint.value.field == field
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        StudentT(df=1e9),
+        Mixture(ratio=1e6),
+        Mixture(ratio=1e-6),
+        TruncatedNormal(1e-6),
+        TruncatedNormal(1e6),
+        TruncatedNormal(1e-6, 1e6),
+        TruncatedNormal(1e6, 1e6),
+    ],
+    ids=repr,
+)
+def test_the_most_extreme_parameters_give_numbers(noise):
+    z = np.array([-40.0, -8.0, -1.0, 0.0, 0.5, 3.0, 20.0])
+    with double_precision():
+        source = Source(trial_keys(3, np.arange(2)), jnp.arange(1, 9, dtype=jnp.uint32))
+        draws = noise.draw(source, 4)
+    given = (noise.cdf(z), noise.log_cdf(z), noise.inverse_chance(z), noise.pdf(z), noise.overshoot(z))
+    for numbers in (*given, noise.survival(z), draws, noise.tail, noise.fourth_moment):
+        assert not np.any(np.isnan(np.asarray(numbers, dtype=float)))
 
 
 def test_parameters_are_arguments_of_a_compiled_program():

@@ -9,6 +9,7 @@ symbol       name                       where
 ===========  =========================  ==============================================
 ψ(z)         ``noise.pdf``              Section 3, the location-scale family
 Ψ(z)         ``noise.cdf``              chance of reneging at z = (β − u)/√w
+1 − Ψ(z)     ``noise.survival``         chance of an outcome above a threshold
 1/Ψ(z)       ``noise.inverse_chance``   expected lifetime at z
 ===========  =========================  ==============================================
 

@@ -55,6 +55,10 @@ class Noise(Protocol):
         """Return the chance of a draw below ``z``."""
         ...
 
+    def survival(self, z: ArrayLike) -> jax.Array:
+        """Return the chance of a draw above ``z``, right where :meth:`cdf` rounds to 1."""
+        ...
+
     def log_cdf(self, z: ArrayLike) -> jax.Array:
         """Return the logarithm of :meth:`cdf`, right where that underflows."""
         ...
@@ -79,6 +83,11 @@ class Tailed:
     They are along z. The parameters of a noise are known, and nothing is differentiated
     along them.
     """
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether ψ(−z) = ψ(z), so that the upper tail is as good as the lower."""
+        return False
 
     @property
     def tail(self) -> Any:
@@ -140,6 +149,11 @@ class Tailed:
     def cdf(self, z: ArrayLike) -> jax.Array:
         """Return the chance of a draw below ``z``."""
         return _cdf(self, real(z))
+
+    @float64
+    def survival(self, z: ArrayLike) -> jax.Array:
+        """Return the chance of a draw above ``z``; of a ψ not known to be symmetric, only to 1e-16 of the whole."""
+        return _cdf(self, -real(z)) if self.symmetric else 1.0 - _cdf(self, real(z))
 
     @float64
     def log_cdf(self, z: ArrayLike) -> jax.Array:

@@ -1,7 +1,8 @@
 """The noise of a distribution that somebody else wrote: an outcome model of a few lines.
 
 Its tail is as good as the distribution's own ``cdf``; the kinds beside this file reach
-further down.
+further down. The upper tail is 1 − ``cdf``, right to 1e-16 of the whole and no further, but for
+the distributions that are known to be symmetric: there it is the lower one, mirrored.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from hrprob.record import describe, record
 from hrprob.source import Purpose, Source
 
 __all__ = ["FromDistribution"]
+
+# NumPyro's distributions that are symmetric about their mean, which is 0 here.
+_SYMMETRIC = ("Laplace", "Logistic", "Normal", "StudentT")
 
 
 @record()
@@ -39,6 +43,11 @@ class FromDistribution(Tailed):
 
     kind: ClassVar[str] = "distribution"
     distribution: Any
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the distribution is known to be, by its name."""
+        return type(self.distribution).__name__ in _SYMMETRIC
 
     def log_density(self, z: jax.Array) -> jax.Array:
         """Return ln ψ(z)."""

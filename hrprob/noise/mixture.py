@@ -25,6 +25,8 @@ from hrprob.source import Purpose, Source
 
 __all__ = ["Mixture"]
 
+# A component narrower than this beside the other is a point.
+_LEAST_RATIO, _MOST_RATIO = 1e-6, 1e6
 # Deviations below a component between which its lower tail gives way to the other's.
 _TURNS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
@@ -40,7 +42,7 @@ class Mixture(Tailed):
     gap : float
         Δ ≥ 0, from the lower mean to the upper, in standard deviations of the whole.
     ratio : float
-        ρ, the lower component's standard deviation over the upper's.
+        ρ, the lower component's standard deviation over the upper's, from 1e-6 to 1e6.
 
     Examples
     --------
@@ -68,7 +70,7 @@ class Mixture(Tailed):
                 "weight", self.weight, low=0, high=1, open_low=True, open_high=True, remedy=chance
             ),
             gap=check_number("gap", self.gap, low=0, remedy=distance),
-            ratio=check_number("ratio", self.ratio, low=0, open_low=True, remedy=quotient),
+            ratio=check_number("ratio", self.ratio, low=_LEAST_RATIO, high=_MOST_RATIO, remedy=quotient),
         )
         most = (self.weight * (1.0 - self.weight)) ** -0.5
         if self.gap >= most:
@@ -128,8 +130,13 @@ class Mixture(Tailed):
         p = self.weight
         below = jnp.logaddexp(jnp.log(p) + NORMAL.log_cdf(first), jnp.log1p(-p) + NORMAL.log_cdf(second))
         # Where Ψ rounds to 1 its logarithm is that of what lies above.
-        above = jnp.log1p(-(p * NORMAL.cdf(-first) + (1.0 - p) * NORMAL.cdf(-second)))
-        return jnp.where(z > 0.0, above, below)
+        return jnp.where(z > 0.0, jnp.log1p(-self.survival(z)), below)
+
+    @float64
+    def survival(self, z: ArrayLike) -> jax.Array:
+        """Return the chance of a draw above ``z``: the components' upper tails."""
+        first, second = self._standardised(real(z))
+        return self.weight * NORMAL.cdf(-first) + (1.0 - self.weight) * NORMAL.cdf(-second)
 
     @float64
     def overshoot(self, z: ArrayLike) -> jax.Array:

@@ -74,6 +74,11 @@ class Normal:
         return _cdf(real(z))
 
     @float64
+    def survival(self, z: ArrayLike) -> jax.Array:
+        """Return Φ(−z), the chance of a draw above ``z``."""
+        return _cdf(-real(z))
+
+    @float64
     def log_cdf(self, z: ArrayLike) -> jax.Array:
         """Return ln Φ(z)."""
         return _log_cdf(real(z))

@@ -37,6 +37,8 @@ from hrprob.source import Purpose, Source
 
 __all__ = ["TruncatedNormal"]
 
+# Beyond these it is uniform, or normal, to the last digit; squares of its parameters must not overflow.
+_LEAST, _MOST = 1e-6, 1e6
 _TURNS = (-8.0, -4.0, -2.0, -1.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Gauss-Legendre on [-1, 1]: over the short stretches where it is used, exact to 1e-16.
@@ -63,9 +65,10 @@ class TruncatedNormal(Tailed):
     Parameters
     ----------
     width : float
-        b, where the normal distribution is cut on either side, in its own deviations.
+        b, where the normal distribution is cut on either side, in its own deviations; from
+        1e-6, where it is uniform, to 1e6.
     edge : float
-        τ, the thickness of the cut, in the same units.
+        τ, the thickness of the cut, in the same units, at most 1e6.
 
     Examples
     --------
@@ -81,10 +84,15 @@ class TruncatedNormal(Tailed):
     def __post_init__(self) -> None:
         settle(
             self,
-            width=check_number("width", self.width, low=0, open_low=True, remedy="it is where the cut is"),
-            edge=check_number("edge", self.edge, low=0, remedy="it is the thickness of the cut"),
+            width=check_number("width", self.width, low=_LEAST, high=_MOST, remedy="it is where the cut is"),
+            edge=check_number("edge", self.edge, low=0, high=_MOST, remedy="it is the thickness of the cut"),
         )
         settle(self, shape=_shape(self.width, self.edge))
+
+    @property
+    def symmetric(self) -> bool:
+        """It is."""
+        return True
 
     @property
     def tail(self) -> Any:

@@ -31,6 +31,13 @@ def test_values():
         np.testing.assert_allclose(value(hrprob.Threshold(1.2), beta), exceeding * h(beta), rtol=1e-12)
 
 
+@pytest.mark.parametrize("z", [5.0, 8.0, 8.4, 30.0])
+def test_a_threshold_far_above_keeps_its_digits(z):
+    earning = hrprob.Threshold(0.4 + 1.5 * z).earning(0.4, 2.25, NORMAL)
+    # The level itself is rounded, by 1e-16 of z, which moves the tail by z² times that.
+    assert float(earning) == pytest.approx(stats.norm.sf(z), rel=1e-12)
+
+
 def test_with_an_infinite_level_a_stay_is_a_round():
     np.testing.assert_allclose(value(hrprob.Reward(), math.inf), U)
     np.testing.assert_allclose(value(hrprob.MeanVariance(0.3), math.inf), U - 0.3 * W)
