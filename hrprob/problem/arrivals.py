@@ -12,10 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob.errors import InvalidInput
 from hrprob.problem.problem import Problem
 from hrprob.source import Source
 
-__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals"]
+__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "check_arrivals", "from_functions"]
 
 # Rounds whose noise is drawn in bulk. Few stays are longer; those draw the rest as they go.
 BLOCK_OF_ROUNDS = 16
@@ -41,6 +42,25 @@ def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Arr
     """
     numbers = jnp.asarray(users, dtype=jnp.uint32)
     return _arrive(problem, numbers, *_draw(problem, keys, numbers))
+
+
+def from_functions(problem: Problem) -> bool:
+    """Say whether somebody's functions make the contexts or the levels, so that arrivals must be checked."""
+    return any(hasattr(part, "check_arrived") for part in (problem.contexts, problem.satisfaction))
+
+
+def check_arrivals(problem: Problem, arrived: Arrivals, users: int, trials: int) -> None:
+    """Raise unless the first users and trials of a stretch are fit to be played.
+
+    Only what somebody's functions return can be otherwise; all else is looked at when it is made.
+    """
+    for name, given in (("contexts", arrived.contexts), ("satisfaction", arrived.beta)):
+        check = getattr(getattr(problem, name), "check_arrived", None)
+        if check is not None:
+            try:
+                check(np.asarray(arrived.users)[:users], np.asarray(given)[:users, ..., :trials])
+            except InvalidInput as complaint:
+                raise complaint.within(name) from None
 
 
 @jax.jit

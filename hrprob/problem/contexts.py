@@ -29,6 +29,7 @@ __all__ = [
     "Sphere",
     "check_actions",
     "check_contexts",
+    "too_long",
     "unit",
 ]
 
@@ -184,8 +185,8 @@ def check_contexts(field: str, contexts: Any, row: str) -> np.ndarray:
         raise InvalidInput(field, must, array.shape, remedy)
     if not np.all(np.isfinite(array)):
         raise InvalidInput(field, "must hold finite numbers only", "NaN or infinity", remedy)
-    norms = np.linalg.norm(array, axis=2)
-    if norms.max() > 1.0 + _TOLERANCE:
+    if np.any(too_long(array)):
+        norms = _norms(array)
         where = tuple(int(i) + 1 for i in np.unravel_index(norms.argmax(), norms.shape))
         raise InvalidInput(
             field,
@@ -194,3 +195,14 @@ def check_contexts(field: str, contexts: Any, row: str) -> np.ndarray:
             f"scale {row} {where[0]}, action {where[1]}; the theory bounds every context by 1",
         )
     return array
+
+
+def too_long(contexts: np.ndarray) -> np.ndarray:
+    """Say which contexts (..., d on the third axis, ...) do not have a norm of at most 1; those with NaN are among them."""
+    return ~(_norms(contexts) <= 1.0 + _TOLERANCE)
+
+
+def _norms(contexts: np.ndarray) -> np.ndarray:
+    # What overflows is too long.
+    with np.errstate(over="ignore"):
+        return np.linalg.norm(contexts, axis=2)

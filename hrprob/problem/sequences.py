@@ -28,7 +28,7 @@ import numpy as np
 
 from hrprob.errors import InvalidInput, check_count, check_number, check_vector
 from hrprob.precision import double_precision
-from hrprob.problem.contexts import check_actions, check_contexts, unit
+from hrprob.problem.contexts import check_actions, check_contexts, too_long, unit
 from hrprob.problem.files import check_digest, read_contexts, read_levels
 from hrprob.problem.satisfaction import SeenLevels
 from hrprob.record import record, settle
@@ -45,6 +45,9 @@ __all__ = [
 
 # The users whom a function is tried for: many early ones, and some far apart.
 _TRIED = np.array([*range(1, 65), *(2**k for k in range(7, 13))], dtype=np.uint32)
+
+# With a stronger pull all contexts are one to six digits.
+_MOST_PULL = 1e6
 
 # Longer sequences are described by their shape: a manifest is to be read.
 _MOST_DESCRIBED = 1000
@@ -106,6 +109,10 @@ class ContextSequence:
             must = f"must hold vectors of {dimension} entries, as many as `theta`"
             raise InvalidInput("contexts.users", must, self.users.shape[2], remedy)
 
+    def begins_again(self, users: int) -> str | None:
+        """Say so if there are fewer than so many users; None if there are enough."""
+        return _repeated("contexts.users", self.users, self.path, users)
+
     def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
         """Return where each user stands, and the contexts."""
         place = _place(source.users, self.users.shape[0])[:, None]
@@ -159,12 +166,22 @@ class ContextFunction:
         if contexts.shape[1:] != (self.actions, dimension):
             must = f"must return an array {(self.actions, dimension)}"
             raise InvalidInput("contexts.function", must, contexts.shape[1:], remedy)
-        for user, given in zip(_TRIED, contexts, strict=True):
-            try:
-                check_contexts("function", given[None], "user")
-            except InvalidInput as complaint:
-                remedy = f"so it is for user {user}; the theory bounds every context by 1"
-                raise InvalidInput("contexts.function", complaint.must, complaint.got, remedy) from None
+        try:
+            self.check_arrived(_TRIED, contexts[..., None])
+        except InvalidInput as complaint:
+            raise complaint.within("contexts") from None
+
+    def check_arrived(self, users: np.ndarray, contexts: np.ndarray) -> None:
+        """Raise unless these users' contexts (users, actions, d, trials) are finite and of norm at most 1."""
+        unfit = np.any(too_long(contexts), axis=(1, 2))
+        if not np.any(unfit):
+            return
+        first = int(np.argmax(unfit))
+        try:
+            check_contexts("function", np.moveaxis(contexts[first], -1, 0), "user")
+        except InvalidInput as complaint:
+            remedy = f"so it is for {_who(users[first])}; the theory bounds every context by 1"
+            raise InvalidInput("function", complaint.must, complaint.got, remedy) from None
 
     def draw(self, source: Source, dimension: int) -> jax.Array:
         """Return the contexts (users, trials, actions, d)."""
@@ -187,9 +204,9 @@ class Drifting:
     actions : int
         How many actions a user has.
     pull : float
-        How close to the direction the contexts are; with 0 they are uniform.
+        How close to the direction the contexts are, at most 1e6; with 0 they are uniform.
     period : float
-        After how many users it is back where it was.
+        After how many users, at least 1, it is back where it was.
     """
 
     kind: ClassVar[str] = "drifting"
@@ -198,12 +215,12 @@ class Drifting:
     period: Any = 10000.0
 
     def __post_init__(self) -> None:
-        remedy = "it counts the users of one turn"
+        pull, period = "0 is no pull at all", "it counts the users of one turn; with 1 it stands still"
         settle(
             self,
             actions=check_actions(self.actions),
-            pull=check_number("pull", self.pull, low=0, remedy="0 is no pull at all"),
-            period=check_number("period", self.period, low=0, open_low=True, remedy=remedy),
+            pull=check_number("pull", self.pull, low=0, high=_MOST_PULL, remedy=pull),
+            period=check_number("period", self.period, low=1, remedy=period),
         )
 
     def check_dimension(self, dimension: int) -> None:
@@ -304,6 +321,10 @@ class LevelSequence(SeenLevels):
         """Return it as plain data: the file it came from, if it came from one."""
         return _described("levels", self.levels, self.path, self.sha256)
 
+    def begins_again(self, users: int) -> str | None:
+        """Say so if there are fewer than so many levels; None if there are enough."""
+        return _repeated("satisfaction.levels", self.levels, self.path, users)
+
     @property
     def support(self) -> tuple[float, float]:
         """The least and the largest level."""
@@ -346,10 +367,15 @@ class LevelFunction(SeenLevels):
         levels = _try(self.function, remedy)
         if levels.ndim != 1:
             raise InvalidInput("function", "must return a number", levels[0], remedy)
-        fine = np.isfinite(levels) & (levels >= low) & (levels <= high)
-        if not np.all(fine):
-            first = int(np.argmin(fine))
-            remedy = f"so it is for user {_TRIED[first]}; mend the function, or move `low` and `high`"
+        self.check_arrived(_TRIED, levels[:, None])
+
+    def check_arrived(self, users: np.ndarray, levels: np.ndarray) -> None:
+        """Raise unless these users' levels (users, trials) are finite and within the bounds."""
+        low, high = self.support
+        unfit = ~(np.isfinite(levels) & (levels >= low) & (levels <= high))
+        if np.any(unfit):
+            first = np.unravel_index(np.argmax(unfit), unfit.shape)
+            remedy = f"so it is for {_who(users[first[0]])}; mend the function, or move `low` and `high`"
             must = f"must return finite levels within [{low:g}, {high:g}]"
             raise InvalidInput("function", must, levels[first], remedy)
 
@@ -377,6 +403,13 @@ def _origin(data: Any, sha256: Any) -> tuple[str | None, str | None]:
     return None, None
 
 
+def _repeated(field: str, array: np.ndarray, path: str | None, users: int) -> str | None:
+    count = array.shape[0]
+    if count >= users:
+        return None
+    return f"{count} user{'' if count == 1 else 's'} in {path or field}, repeated"
+
+
 def _described(field: str, array: np.ndarray, path: str | None, sha256: str | None) -> dict[str, Any]:
     if path is not None:
         return {field: path, "sha256": sha256}
@@ -399,6 +432,11 @@ def _function(function: Any) -> Callable[..., Any]:
     if not callable(found):
         raise InvalidInput("function", "must be a function", function, remedy)
     return found
+
+
+def _who(user: int) -> str:
+    """Return a user's number in words."""
+    return f"warm-up user {user - WARMUP_USERS}" if user >= WARMUP_USERS else f"user {user}"
 
 
 def _name(function: Any) -> str:

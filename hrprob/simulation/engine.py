@@ -35,7 +35,7 @@ from hrprob.errors import InvalidInput, check_count
 from hrprob.policies.base import Policy
 from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import Arrivals, arrivals
+from hrprob.problem.arrivals import Arrivals, arrivals, check_arrivals, from_functions
 from hrprob.problem.problem import Rules
 from hrprob.simulation.results import Recorder, Timing, kept_users
 from hrprob.simulation.serving import Learning, Served, serve, serve_at_random
@@ -229,13 +229,17 @@ def _play_block(
 ) -> None:
     with double_precision():
         keys = trial_keys(seed, trials)
+    # The last block is filled up with trials that nobody asked for.
+    real = int(np.sum(trials < recorder.trials.stop))
+    if from_functions(problem):
+        _check_warm_up(problem, keys, max(policy.warmup for policy in policies.values()), cuts.stretch, real)
     pauses = {name: policy.pauses(recorder.users) for name, policy in policies.items()}
     begun = {
         name: pool.submit(_timed, _begin, problem, policy, keys, pauses[name])
         for name, policy in policies.items()
     }
     carried = {name: future.result()[0] for name, future in begun.items()}
-    for first, arrived in _stretches(problem, keys, cuts, pool):
+    for first, arrived in _stretches(problem, keys, cuts, pool, recorder.users, real):
         if stop.is_set():
             return
         moves = {
@@ -248,18 +252,17 @@ def _play_block(
         for name, move in moves.items():
             (carried[name], served), timing = move.result()
             recorder.add(name, trials, first, served, arrived, timing)
-            real = int(np.sum(trials < recorder.trials.stop))
             report(min(cuts.stretch, recorder.users - first + 1) * real)
 
 
 def _stretches(
-    problem: Problem, keys: Keys, cuts: _Cuts, pool: ThreadPoolExecutor
+    problem: Problem, keys: Keys, cuts: _Cuts, pool: ThreadPoolExecutor, users: int, trials: int
 ) -> Iterator[tuple[int, Arrivals]]:
     """Yield the arrivals stretch by stretch, the next one being made while one is played."""
 
     def make(first: int) -> Future[tuple[Arrivals, Timing]]:
-        users = np.arange(first, first + cuts.stretch, dtype=np.uint32)
-        return pool.submit(_timed, arrivals, problem, keys, users)
+        numbers = np.arange(first, first + cuts.stretch, dtype=np.uint32)
+        return pool.submit(_timed, _arrive, problem, keys, numbers, users - first + 1, trials)
 
     upcoming = make(cuts.firsts[0])
     for place, first in enumerate(cuts.firsts):
@@ -267,6 +270,21 @@ def _stretches(
         if place + 1 < len(cuts.firsts):
             upcoming = make(cuts.firsts[place + 1])
         yield first, arrived
+
+
+def _arrive(problem: Problem, keys: Keys, numbers: np.ndarray, users: int, trials: int) -> Arrivals:
+    """Return a stretch of users, of which the first ``users`` and ``trials`` count and are checked."""
+    arrived = arrivals(problem, keys, numbers)
+    check_arrivals(problem, arrived, users, trials)
+    return arrived
+
+
+def _check_warm_up(problem: Problem, keys: Keys, users: int, stretch: int, trials: int) -> None:
+    """Raise unless the warm-up users are fit to be played: :func:`warm_up` makes them where none can complain."""
+    with double_precision():
+        for first in range(0, users, stretch):
+            numbers = np.arange(WARMUP_USERS + first, WARMUP_USERS + first + stretch, dtype=np.uint32)
+            _arrive(problem, keys, numbers, users - first, trials)
 
 
 def _timed(function: Callable[..., Any], *args: Any) -> tuple[Any, Timing]:

@@ -188,7 +188,9 @@ BAD = [
     (lambda: hrprob.LevelFunction(late(0.0, 0.0), low=1.0, high=-1.0), "high", "swap"),
     (lambda: hrprob.LevelFunction(late(0.0, 0.0), low=0.5), "function", "[0.5, inf]"),
     (lambda: hrprob.Drifting(pull=-1.0), "pull", "no pull"),
+    (lambda: hrprob.Drifting(pull=1e300), "pull", "[0, 1e+06]"),
     (lambda: hrprob.Drifting(period=0.0), "period", "one turn"),
+    (lambda: hrprob.Drifting(period=1e-320), "period", "at least 1"),
     (lambda: hrprob.Withholding(users=-1), "users", "counts users"),
     (lambda: hrprob.Withholding(users=2.5), "users", "whole number"),
     (lambda: hrprob.Withholding(coordinates=0), "coordinates", "withheld"),
@@ -229,6 +231,64 @@ def test_bad_arrivals_are_named(make: Any, field: str, words: str) -> None:
     error = complaint(make)
     assert error.field == field
     assert words in str(error)
+
+
+def once(then: Any, before: Any, at: int) -> Any:
+    return lambda key, user: jnp.where(user == at, then, before)
+
+
+# A function that is right for every user it is tried for, and what is said when it is not for another.
+LATE = [
+    ({"satisfaction": (jnp.nan, 0.0)}, "satisfaction.function", "finite levels within [-1, 1], got nan"),
+    ({"satisfaction": (2.0, 0.0)}, "satisfaction.function", "finite levels within [-1, 1], got 2.0"),
+    ({"contexts": (jnp.nan, 0.0)}, "contexts.function", "finite numbers only"),
+    ({"contexts": (1e200, 0.0)}, "contexts.function", "norm at most 1, got inf"),
+    ({"contexts": (0.6, 0.1)}, "contexts.function", "norm at most 1, got 1.2"),
+]
+
+
+def with_functions(at: int, satisfaction: Any = (0.0, 0.0), contexts: Any = (0.1, 0.1)) -> hrprob.Problem:
+    shape = np.ones((2, 4))
+    levels = hrprob.LevelFunction(once(*satisfaction, at), low=-1.0, high=1.0)
+    return hrprob.Problem(
+        theta=THETA,
+        phi=PHI,
+        satisfaction=levels,
+        contexts=hrprob.ContextFunction(lambda key, user: shape * once(*contexts, at)(key, user), actions=2),
+    )
+
+
+@pytest.mark.parametrize(("then", "field", "words"), LATE)
+def test_what_a_function_gives_late_is_checked(then: Any, field: str, words: str) -> None:
+    problem = with_functions(70, **then)
+    error = complaint(lambda: hrprob.simulate(problem, hrprob.Random(), users=80, trials=2))
+    assert error.field == field
+    assert words in str(error)
+    assert "so it is for user 70;" in str(error)
+
+
+def test_a_function_is_not_asked_about_users_who_do_not_come() -> None:
+    # The last stretch is filled up to the length of the others.
+    problem = with_functions(81, satisfaction=(jnp.nan, 0.0))
+    result = hrprob.simulate(problem, hrprob.Random(), users=80, trials=2)
+    assert np.all(np.isfinite(result.regret))
+
+
+def test_what_a_function_gives_to_warm_up_users_is_checked() -> None:
+    problem = with_functions(0, satisfaction=(jnp.inf, 0.0))
+    assert np.all(np.isfinite(hrprob.simulate(problem, hrprob.Random(), users=80, trials=2).regret))
+    error = complaint(lambda: hrprob.simulate(problem, hrprob.Greedy(warmup=2), users=80, trials=2))
+    assert error.field == "satisfaction.function"
+    assert "so it is for warm-up user 0;" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("users", "words"),
+    [(3, None), (4, "3 users in contexts.users, repeated"), (9, "3 users in contexts.users, repeated")],
+)
+def test_a_short_sequence_says_that_it_begins_again(users: int, words: str | None) -> None:
+    assert hrprob.ContextSequence(SETS).begins_again(users) == words
+    assert hrprob.LevelSequence([0.5]).begins_again(2) == "1 user in satisfaction.levels, repeated"
 
 
 @pytest.mark.parametrize(
