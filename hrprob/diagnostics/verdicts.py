@@ -26,7 +26,7 @@ __all__ = [
 # Errors of one kind: a chance that a sound thing is called unsound.
 ERROR_RATE = 0.01
 # A coverage is called right if one that is off by this much would be seen.
-_SIGHT = 0.05
+_SIGHT = 0.06
 # From this shape k̂ on, importance weights have no mean: the approximation misses the posterior.
 _NO_MEAN = 1.0
 
