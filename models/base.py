@@ -55,7 +55,9 @@ class Model:
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the distribution of one outcome of mean ``u`` and variance ``w``."""
-        raise NotImplementedError
+        must = "must say how one outcome is distributed"
+        remedy = "write `outcome(self, u, w)`: a program alone is enough for nuts and svi, not for other engines or policies"
+        raise InvalidInput("model", must, type(self).__name__, remedy)
 
     @property
     def noise(self) -> Noise:

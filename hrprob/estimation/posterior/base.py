@@ -93,12 +93,13 @@ def fit(engine: Any, target: Target, data: Any, key: jax.Array, start: Any = Non
         data = jax.tree.map(jnp.asarray, data)
         if not engine.streaming:
             return engine.fit(target, data, key, start)
+        first = engine.init(target) if start is None else start  # it says what the engine cannot do
         program.check_program(engine, target, data)
         rows = data.x.shape[0]
         wide = pad(data, capacity_for(rows))
         if engine.kind == "smc":
             return _stream(engine, target, wide, rows, key)
-        return _fit_at_once(engine, target, wide, rows, engine.init(target) if start is None else start)
+        return _fit_at_once(engine, target, wide, rows, first)
 
 
 def draw_many(
@@ -177,7 +178,10 @@ def _fit_at_once(engine: Any, target: Target, data: Any, rows: Any, start: Any) 
 
 @jax.jit
 def _stream(engine: Any, target: Target, data: Any, rows: Any, key: jax.Array) -> Any:
-    """Return the particles after all rows, moved whenever the rows have grown by the engine's factor."""
+    """Return the particles after all rows.
+
+    They are moved whenever the rows have grown by the engine's factor, and when they are worn.
+    """
 
     def move(belief: Any, number: Any) -> Any:
         seen = jnp.where(jnp.arange(data.x.shape[0]) <= number, 1.0, 0.0)
@@ -188,7 +192,7 @@ def _stream(engine: Any, target: Target, data: Any, rows: Any, key: jax.Array) -
         belief, due = carry
         stay = jax.tree.map(lambda leaf: leaf[number], data)
         belief = engine.absorb(target, belief, stay)
-        now = (number + 1 >= due) | (number + 1 == rows)
+        now = (number + 1 >= due) | (number + 1 == rows) | engine.worn(belief)
         belief = jax.lax.cond(now, move, lambda belief, number: belief, belief, number)
         return belief, jnp.where(now, jnp.ceil((number + 1) * engine.refit), due)
 
@@ -201,8 +205,11 @@ def _draw_many(
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     z = jax.lax.map(lambda key: engine.draw(target, belief, key), keys, batch_size=_BATCH)
 
+    # What was fitted: the likelihood, or the program, unless they are known to be the same.
+    by_program = bool(sites) or not (engine.streaming or program.agrees(target.model))
+
     def density(z: jax.Array) -> jax.Array:
-        return program.log_density(target, sites, z, data) if sites else target.log_density(z, data)
+        return program.log_density(target, sites, z, data) if by_program else target.log_density(z, data)
 
     at_draws = jax.lax.map(density, z, batch_size=_BATCH)
     if not has_density(engine):

@@ -18,10 +18,12 @@ import jax.numpy as jnp
 from hrprob.estimation.contraction import contract
 from hrprob.estimation.factors import cholesky
 
-__all__ = ["draw_in_ball", "keep_in_ball", "prior_precision"]
+__all__ = ["draw_in_ball", "keep_in_ball", "log_chance_in_ball", "prior_precision"]
 
 # Tries at a draw in the ball. Under the prior with d = 4 all fail once in 3000 times, and never later.
 _TRIES = 32
+# The log of no chance, finite so that tries none of which can be kept count the same.
+_NEVER = -1e6
 
 
 def prior_precision(dimension: int, radius: Any, wanted: Any = 0.0) -> Any:
@@ -42,13 +44,23 @@ def keep_in_ball(
 
     Should none be, the first is pulled onto the ball.
     """
-    size = contract(tries, tries) / radius**2
-    excess = (prior_precision(tries.shape[-1], radius, wanted) - wanted) * jnp.square(radius)
-    chance = jnp.exp(0.5 * excess * (size - 1.0))
-    kept = (size <= 1.0) & (jax.random.uniform(key, size.shape) < chance)
+    size, log_chance = _size_and_log_chance(tries, radius, wanted)
+    kept = (size <= 1.0) & (jax.random.uniform(key, size.shape) < jnp.exp(log_chance))
     number = jnp.argmax(kept)
     one = tries[number]
     return one / jnp.maximum(jnp.sqrt(contract(one, one)) / radius, 1.0), number
+
+
+def log_chance_in_ball(tries: jax.Array, radius: Any, wanted: Any = 0.0) -> jax.Array:
+    """Return the log of the chance by which each try at θ (tries, d) is kept; outside next to none."""
+    size, log_chance = _size_and_log_chance(tries, radius, wanted)
+    return jnp.where(size <= 1.0, log_chance, _NEVER)
+
+
+def _size_and_log_chance(tries: jax.Array, radius: Any, wanted: Any) -> tuple[jax.Array, jax.Array]:
+    size = contract(tries, tries) / radius**2
+    excess = (prior_precision(tries.shape[-1], radius, wanted) - wanted) * jnp.square(radius)
+    return size, 0.5 * excess * (size - 1.0)
 
 
 def draw_in_ball(

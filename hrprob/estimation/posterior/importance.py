@@ -2,7 +2,9 @@ r"""Importance re-weighting: whether an approximation can be trusted, and its dr
 
 Draws from q get weights p/q, smoothed in the tail by a generalised Pareto distribution
 [1]_. Its shape k̂ is the verdict: below 0.7 the re-weighted draws stand for the
-posterior; above, q misses a part of it that the draws cannot make up for. Draws that are
+posterior; above, q misses a part of it that the draws cannot make up for. Where the weights
+of the tail are all the same, or so far apart that some are 0 in double precision, there is
+nothing to fit a distribution to: k̂ is ∞ and the weights are p/q as they are. Draws that are
 taken for the posterior's (``nuts``, ``smc``) have no q: their weights are even, and k̂ says
 nothing.
 
@@ -24,6 +26,9 @@ from hrprob.estimation.posterior.base import Draws
 
 __all__ = ["Reweighted", "reweight"]
 
+# Further below the largest, a weight is 0 in double precision.
+_LEAST_LOG = math.log(np.finfo(float).tiny)
+
 
 class Reweighted(NamedTuple):
     """Draws with weights, and whether to believe them."""
@@ -31,7 +36,7 @@ class Reweighted(NamedTuple):
     theta: np.ndarray  # (draws, d)
     phi: np.ndarray  # (draws, d)
     weight: np.ndarray  # (draws,) adds up to 1
-    pareto_k: float  # NaN where there is no q
+    pareto_k: float  # NaN where there is no q, ∞ where no tail can be fitted
     effective: float  # independent draws that the weights are worth
     sites: Mapping[str, np.ndarray] = {}  # (draws, ...) each, beyond θ and φ
 
@@ -59,17 +64,7 @@ def reweight(draws: Draws) -> Reweighted:
     >>> chain.trusted, chain.pareto_k
     (None, nan)
     """
-    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
-
-    ratio = draws.log_ratio.reshape(-1)
-    if np.ptp(ratio) == 0.0:
-        # All 0 is the mark of draws without a density; another constant is that of a perfect one.
-        weight, shape = np.full(ratio.size, 1.0 / ratio.size), -np.inf if ratio.any() else np.nan
-    else:
-        # It is made for leaving one out, and takes the logarithm of what is divided by.
-        log_weight, shape = array_stats.psislw(ratio.max() - ratio)
-        weight = np.exp(log_weight - np.max(log_weight))
-        weight = weight / weight.sum()
+    weight, shape = _smoothed(draws.log_ratio.reshape(-1))
     d = draws.theta.shape[-1]
     return Reweighted(
         draws.theta.reshape(-1, d),
@@ -79,3 +74,29 @@ def reweight(draws: Draws) -> Reweighted:
         float(1.0 / np.sum(weight**2)),
         {name: value.reshape(-1, *value.shape[2:]) for name, value in draws.sites.items()},
     )
+
+
+def _smoothed(ratio: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the weights of draws with these log ratios, adding up to 1, and k̂."""
+    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
+
+    if not np.all(np.isfinite(ratio)):
+        return _plain(ratio), np.inf
+    if np.ptp(ratio) == 0.0:
+        # All 0 is the mark of draws without a density; another constant is that of a perfect one.
+        return _plain(ratio), -np.inf if ratio.any() else np.nan
+    ratio = ratio - ratio.max()
+    tail = np.sort(ratio)[-math.ceil(min(0.2 * ratio.size, 3.0 * math.sqrt(ratio.size))) - 1 :]
+    if tail[0] < _LEAST_LOG or tail[1] == tail[-1]:
+        return _plain(ratio), np.inf
+    # It is made for leaving one out, and takes the logarithm of what is divided by.
+    log_weight, shape = array_stats.psislw(-ratio)
+    return (_plain(log_weight), float(shape)) if np.isfinite(shape) else (_plain(ratio), np.inf)
+
+
+def _plain(ratio: np.ndarray) -> np.ndarray:
+    """Return weights in the ratio of exp(``ratio``), adding up to 1; what is no number weighs nothing."""
+    known = np.where(np.isnan(ratio), -np.inf, ratio)
+    # Of infinite ones each weighs the same, as all do where none is above 0.
+    level = known == known.max() if np.isinf(known.max()) else np.exp(known - known.max())
+    return level / level.sum()

@@ -114,8 +114,8 @@ class NUTS:
         return _run(self, target, sites, wide, by_run, first, metric)
 
     def init(self, target: Target) -> jax.Array:
-        """Return draws of z from the prior, where it is uniform, as many as :meth:`keep` keeps."""
-        return jax.random.normal(jax.random.key(0), (_KEPT, target.size))
+        """Return draws of z from the prior, as many as :meth:`keep` keeps."""
+        return target.prior_of_both(jax.random.key(0), _KEPT)
 
     def keep(self, target: Target, belief: Chains) -> jax.Array:
         """Return what a policy keeps of a fit: draws of z = (z_θ, z_φ), evenly thinned."""

@@ -9,20 +9,27 @@ the chance of the stay given all before it, with u = θᵀx ~ N(μ, s) and w = f
     - \frac{s(\sum r - m\mu)^2}{w + ms}\Big].
 
 Whenever it is time, and whenever the effective number of particles falls below a quarter, the
-particles are resampled and moved by Metropolis steps against all stays so far [1]_, in turn a leap to anywhere in the normal distribution with the
-particles' own moments, which most particles take, and a step of a random walk, which
-mends what that normal misses. A draw takes a particle by its weight, θ given it,
-and keeps the pair as :mod:`.conjugate` says: so the prior of θ is the one on the ball,
-exactly. What the prior says of φ beyond the uniform one is part of the weight. Moving θ along with φ instead would be refused nine times in ten.
+particles are resampled and moved by Metropolis steps against all stays so far [1]_, in turn a
+leap to anywhere in the normal distribution with the particles' own moments, which most
+particles take, and a step of a random walk, which mends what that normal misses. Where too few
+particles carry the weight, they would be moved from hardly any places: instead they go back to
+where they were and on to the posterior p in several moves, against q^{1−τ}p^τ with q the
+normal of where they were and τ rising to 1, each time by as much as leaves a quarter of them
+[2]_. A draw takes a particle by its weight, θ given it, and keeps the pair as
+:mod:`.conjugate` says: so the prior of θ is the one on the ball, exactly. Moving θ along with φ
+instead would be refused nine times in ten.
 
 References
 ----------
 .. [1] N. Chopin, "A sequential particle filter method for static models",
    Biometrika 89(3), 2002.
+.. [2] P. Del Moral, A. Doucet, A. Jasra, "Sequential Monte Carlo samplers", Journal of the
+   Royal Statistical Society B 68(3), 2006.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -32,10 +39,11 @@ from jax import lax
 from hrprob.errors import InvalidInput, check_count
 from hrprob.estimation.contraction import contract
 from hrprob.estimation.factors import cholesky
-from hrprob.estimation.posterior.conjugate import keep_in_ball, prior_precision
+from hrprob.estimation.posterior.conjugate import keep_in_ball, log_chance_in_ball, prior_precision
+from hrprob.estimation.posterior.rows import once
 from hrprob.estimation.posterior.target import Target, sum_over_rows
 from hrprob.models import Gaussian, priors
-from hrprob.models.ball import from_ball, to_ball
+from hrprob.models.ball import from_ball, gain, to_ball
 from hrprob.models.data import Stays
 from hrprob.record import record, settle
 
@@ -46,6 +54,8 @@ _PRIORS = (priors.Uniform, priors.Gaussian)
 _WIDER = 1.2
 # Below this share of effective particles they are moved at once; above it their spread is trusted.
 _LEAST_SHARE = 0.25
+# Moves towards a posterior far away, of which the last goes all the way.
+_MOST_STEPS = 64
 # Rows looked at by all particles in one step.
 _BLOCK = 32
 
@@ -58,6 +68,35 @@ class Cloud(NamedTuple):
     covariance: jax.Array  # (particles, d, d) of θ
     sum_rx: jax.Array  # (particles, d) Σ r x / w
     key: jax.Array  # (2,) uint32, of the next move
+
+
+class _Normal(NamedTuple):
+    """The normal distribution with the moments of weighted particles."""
+
+    mean: jax.Array  # (d,)
+    factor: jax.Array  # (d, d)
+    inverse: jax.Array  # (d, d) of the covariance
+
+    @classmethod
+    def of(cls, z: jax.Array, weight: jax.Array) -> _Normal:
+        """Return that of particles z (particles, d)."""
+        mean = weight @ z
+        spread = (z - mean).T @ (weight[:, None] * (z - mean)) + 1e-9 * jnp.eye(z.shape[-1])
+        factor = cholesky(spread)
+        return cls(mean, factor, _inverse(factor))
+
+    def log_density(self, z: jax.Array) -> jax.Array:
+        """Return ln q(z) of each z (particles, d), up to a constant."""
+        return -0.5 * contract(contract(self.inverse, (z - self.mean)[:, None, :]), z - self.mean)
+
+
+class _Bridge(NamedTuple):
+    """Particles on their way to a posterior."""
+
+    cloud: Cloud
+    value: jax.Array  # (particles,) ln p of each
+    power: jax.Array  # () τ
+    steps: jax.Array  # () int
 
 
 class _Sums(NamedTuple):
@@ -101,17 +140,16 @@ class SMC:
 
     def init(self, target: Target, key: jax.Array | None = None) -> Cloud:
         """Return particles from the prior of φ."""
-        if not isinstance(target.model, Gaussian) or not isinstance(target.prior, _PRIORS):
+        if not _is_normal(target.model) or type(target.prior) not in _PRIORS:
             got = (target.model.kind, target.prior.kind)
-            remedy = "it integrates θ out, which needs normal outcomes and a uniform or normal prior"
+            remedy = "it integrates θ out: it needs normal outcomes and a uniform or normal prior; take nuts or svi"
             raise InvalidInput("engine", "must be another than 'smc'", got, remedy)
         d, n = target.setting.dimension, self.particles
         by_place, by_moves = jax.random.split(jax.random.key(0) if key is None else key)
         prior = jnp.eye(d) / prior_precision(d, target.setting.bounds.theta, _theta_precision(target))
-        z = jax.random.normal(by_place, (n, d))
         return Cloud(
-            z,
-            _phi_tilt(target, to_ball(z, target.setting.bounds.phi)),
+            target.prior_of_phi(by_place, n),
+            jnp.zeros(n),
             jnp.tile(prior, (n, 1, 1)),
             jnp.zeros((n, d)),
             jax.random.key_data(by_moves),
@@ -138,48 +176,67 @@ class SMC:
 
     def fit(self, target: Target, tables: Any, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all stays: pairs of data and rows in use."""
-        n = self.particles
+        worn = self.worn(start)
+        before = _Normal.of(start.z, jnp.full(self.particles, 1.0 / self.particles))
+
+        def move(now: _Bridge) -> _Bridge:
+            # As far towards the posterior as leaves enough particles with weight.
+            ahead = (1.0 - now.power) * (now.value - before.log_density(now.cloud.z))
+            part = jnp.where(now.steps < _MOST_STEPS - 1, _largest_power(ahead), 1.0)
+            last = ~worn | (part >= 1.0)
+            power = jnp.where(last, 1.0, now.power + part * (1.0 - now.power))
+            weight = jnp.where(worn, part * ahead, now.cloud.log_weight)
+            moved, value = self._moved(target, tables, now.cloud._replace(log_weight=weight), power, before)
+            return _Bridge(moved, value, power, now.steps + 1)
+
+        value = once(
+            worn, lambda _: self._posterior(target, tables, start.z)[0], jnp.zeros_like(start.log_weight)
+        )
+        first = _Bridge(start, value, jnp.zeros(()), jnp.zeros((), jnp.int32))
+        return lax.while_loop(lambda now: now.power < 1.0, move, first).cloud
+
+    def _moved(
+        self, target: Target, tables: Any, start: Cloud, power: jax.Array, before: _Normal
+    ) -> tuple[Cloud, jax.Array]:
+        """Return the particles resampled and moved, and ln p of each.
+
+        They are moved against the posterior to this power, times ``before`` to what is left of 1.
+        """
+        n, d = start.z.shape
         # The same first key serves every trial; what a trial has seen tells them apart.
         seen = lax.bitcast_convert_type(start.log_weight.astype(jnp.float32), jnp.uint32)
         key = jax.random.fold_in(jax.random.wrap_key_data(start.key), seen[0] ^ seen[1])
         by_pick, by_moves, after = jax.random.split(key, 3)
         weight = jax.nn.softmax(start.log_weight)
-        # A few particles that carry all the weight have no spread of their own to move by.
-        level = jax.nn.softmax(_tempered(start.log_weight))
-        mean = level @ start.z
-        d = start.z.shape[-1]
-        spread = (start.z - mean).T @ (level[:, None] * (start.z - mean)) + 1e-9 * jnp.eye(d)
-        factor = cholesky(spread)
-        inverse = _inverse(factor)
+        here = _Normal.of(start.z, weight)
         picked = start.z[_systematic(by_pick, weight, n)]
 
-        def log_leap(z: jax.Array) -> jax.Array:
-            """Return the log density that leaps to z have, up to a constant."""
-            return -0.5 / _WIDER**2 * contract(contract(inverse, (z - mean)[:, None, :]), z - mean)
-
         def move(number: Any, now: Any) -> Any:
-            z, value, rest = now
+            z, level, value, rest = now
             by_step, by_chance = jax.random.split(jax.random.fold_in(by_moves, number))
-            noise = contract(factor, jax.random.normal(by_step, z.shape)[:, None, :])
+            noise = contract(here.factor, jax.random.normal(by_step, z.shape)[:, None, :])
             leaps = number % 2 == 1
-            there = jnp.where(leaps, mean + _WIDER * noise, z + (2.38 / jnp.sqrt(1.0 * d)) * noise)
+            there = jnp.where(leaps, here.mean + _WIDER * noise, z + (2.38 / jnp.sqrt(1.0 * d)) * noise)
             there = jnp.where(number == 0, z, there)
             value_there, rest_there = self._posterior(target, tables, there)
-            odds = value_there - value + jnp.where(leaps, log_leap(z) - log_leap(there), 0.0)
+            level_there = power * value_there + (1.0 - power) * before.log_density(there)
+            back = (here.log_density(z) - here.log_density(there)) / _WIDER**2
+            odds = level_there - level + jnp.where(leaps, back, 0.0)
             taken = jnp.log(jax.random.uniform(by_chance, (n,))) < odds
             return jax.tree.map(
                 lambda new, old: jnp.where(taken.reshape((n,) + (1,) * (new.ndim - 1)), new, old),
-                (there, value_there, rest_there),
-                (z, value, rest),
+                (there, level_there, value_there, rest_there),
+                (z, level, value, rest),
             )
 
         # The first step goes nowhere and is always taken: it looks at the particles as they are.
-        unseen = (picked, jnp.full(n, -jnp.inf), (jnp.zeros((n, d, d)), jnp.zeros((n, d))))
-        z, _, (covariance, sum_rx) = lax.fori_loop(0, self.moves + 1, move, unseen)
-        return Cloud(z, jnp.zeros(n), covariance, sum_rx, jax.random.key_data(after))
+        nothing = jnp.full(n, -jnp.inf)
+        unseen = (picked, nothing, nothing, (jnp.zeros((n, d, d)), jnp.zeros((n, d))))
+        z, _, value, (covariance, sum_rx) = lax.fori_loop(0, self.moves + 1, move, unseen)
+        return Cloud(z, jnp.zeros(n), covariance, sum_rx, jax.random.key_data(after)), value
 
     def draw(self, target: Target, belief: Cloud, key: jax.Array, scale: Any = 1.0) -> jax.Array:
-        """Return one draw of z; ``scale`` stretches φ about its mean and θ about its mean given φ."""
+        """Return one draw of z; ``scale`` stretches it about the mean of z."""
         bounds = target.setting.bounds
         by_pick, by_theta, by_chance = jax.random.split(key, 3)
         weight = jax.nn.softmax(belief.log_weight)
@@ -189,12 +246,32 @@ class SMC:
         covariance, sum_rx = belief.covariance[picks], belief.sum_rx[picks]
         mean = contract(covariance, sum_rx[:, None, :])
         noise = jax.random.normal(by_theta, mean.shape)
-        tries = mean + scale * contract(cholesky(covariance), noise[:, None, :])
+        tries = mean + contract(cholesky(covariance), noise[:, None, :])
         theta, number = keep_in_ball(by_chance, tries, bounds.theta, _theta_precision(target))
-        centre = weight @ belief.z
-        z_phi = centre + scale * (belief.z[picks[number]] - centre)
+        middle = weight @ belief.z
+        z_phi = middle + (belief.z[picks[number]] - middle)
         # A point pulled onto the sphere has no finite z: take one just within.
-        return jnp.concatenate([from_ball((1.0 - 1e-12) * theta, bounds.theta), z_phi])
+        z = jnp.concatenate([from_ball((1.0 - 1e-12) * theta, bounds.theta), z_phi])
+
+        def stretched(z: jax.Array) -> jax.Array:
+            centre = self._centre(target, belief, weight)
+            return centre + scale * (z - centre)
+
+        # The mean is worth computing only where there is something to stretch.
+        return once(scale != 1.0, stretched, z)
+
+    def _centre(self, target: Target, belief: Cloud, weight: jax.Array) -> jax.Array:
+        """Return the mean of z, from two opposite tries at θ for every particle."""
+        radius, wanted = target.setting.bounds.theta, _theta_precision(target)
+        mean = contract(belief.covariance, belief.sum_rx[:, None, :])
+        noise = jax.random.normal(jax.random.key(0), mean.shape)
+        off = contract(cholesky(belief.covariance), noise[:, None, :])
+        tries = jnp.concatenate([mean + off, mean - off])
+        level = log_chance_in_ball(tries, radius, wanted) + jnp.tile(jnp.log(weight), 2)
+        length = jnp.sqrt(contract(tries, tries)) / radius
+        pulled = tries / jnp.maximum(length, 1.0)[:, None]
+        z = jnp.concatenate([_roughly_from_ball(pulled, radius), jnp.tile(belief.z, (2, 1))], axis=-1)
+        return jax.nn.softmax(level) @ z
 
     def worn(self, belief: Cloud) -> jax.Array:
         """Return whether so few particles carry the weight that they must be moved at once."""
@@ -239,8 +316,8 @@ def _effective(log_weight: jax.Array) -> jax.Array:
     return 1.0 / jnp.sum(jax.nn.softmax(log_weight) ** 2)
 
 
-def _tempered(log_weight: jax.Array) -> jax.Array:
-    """Return the log weights, multiplied by the largest number up to 1 that leaves enough particles."""
+def _largest_power(log_weight: jax.Array) -> jax.Array:
+    """Return the largest power up to 1 of the weights that leaves enough particles."""
     least = _LEAST_SHARE * log_weight.shape[0]
 
     def halve(_: Any, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
@@ -250,7 +327,22 @@ def _tempered(log_weight: jax.Array) -> jax.Array:
         return jnp.where(enough, middle, low), jnp.where(enough, high, middle)
 
     power = lax.fori_loop(0, 30, halve, (jnp.zeros(()), jnp.ones(())))[0]
-    return jnp.where(_effective(log_weight) >= least, 1.0, power) * log_weight
+    return jnp.where(_effective(log_weight) >= least, 1.0, power)
+
+
+def _is_normal(model: Any) -> bool:
+    """Say whether outcomes are normal: of that class, with its likelihood."""
+    own = type(model)
+    return isinstance(model, Gaussian) and own.row_log_likelihood is Gaussian.row_log_likelihood
+
+
+def _roughly_from_ball(theta: jax.Array, radius: Any) -> jax.Array:
+    """Return z of θ (..., d) to a thousandth, for a mean: read from a table instead of searched for."""
+    d = theta.shape[-1]
+    lengths = jnp.linspace(0.0, math.sqrt(d) + 6.0, 128)
+    size = jnp.sqrt(contract(theta, theta))
+    length = jnp.interp(size / radius, lengths * gain(0.5 * lengths**2, d), lengths)
+    return theta * (length / jnp.maximum(size, 1e-12))[..., None]
 
 
 def _theta_precision(target: Target) -> Any:

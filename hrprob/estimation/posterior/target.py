@@ -23,7 +23,7 @@ from jax import lax
 
 from hrprob.estimation.contraction import contract
 from hrprob.estimation.posterior.rows import read_rows
-from hrprob.models import Setting
+from hrprob.models import Setting, priors
 from hrprob.models.ball import from_ball, gain_derivatives, to_ball
 from hrprob.noise.base import compiled
 from hrprob.record import record
@@ -69,6 +69,26 @@ class Target:
         """Return z (..., 2d) of θ and φ."""
         bounds = self.setting.bounds
         return jnp.concatenate([from_ball(theta, bounds.theta), from_ball(phi, bounds.phi)], axis=-1)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether the prior is uniform, and so standard normal in z."""
+        return type(self.prior) is priors.Uniform
+
+    def prior_of_phi(self, key: jax.Array, draws: int) -> jax.Array:
+        """Return draws of z_φ (draws, d) from the prior."""
+        if self.uniform:
+            return jax.random.normal(key, (draws, self.setting.dimension))
+        return from_ball(self.prior.phi(self.setting).sample(key, (draws,)), self.setting.bounds.phi)
+
+    def prior_of_both(self, key: jax.Array, draws: int) -> jax.Array:
+        """Return draws of z (draws, 2d) from the prior."""
+        if self.uniform:
+            return jax.random.normal(key, (draws, self.size))
+        by_theta, by_phi = jax.random.split(key)
+        theta = self.prior.theta(self.setting).sample(by_theta, (draws,))
+        z_theta = from_ball(theta, self.setting.bounds.theta)
+        return jnp.concatenate([z_theta, self.prior_of_phi(by_phi, draws)], axis=-1)
 
     def log_density(self, z: jax.Array, data: Any) -> jax.Array:
         """Return ln p(z) up to a constant, for one z (2d,), from all rows at once."""

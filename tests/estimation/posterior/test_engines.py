@@ -11,7 +11,7 @@ import pytest
 from hrprob.errors import InvalidInput
 from hrprob.estimation.factors import cholesky
 from hrprob.estimation.posterior import nuts, sites, svi
-from hrprob.estimation.posterior.base import draw_many, export, fit, sample
+from hrprob.estimation.posterior.base import Draws, draw_many, export, fit, sample
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.importance import reweight
@@ -151,6 +151,10 @@ def test_many_trials_side_by_side_are_those_one_by_one(target):
             np.testing.assert_allclose(many.mean[..., trial], one(data).mean, rtol=1e-6, atol=1e-8)
 
 
+def both(z_phi):
+    return jnp.concatenate([jnp.zeros_like(z_phi), z_phi], axis=-1)
+
+
 @pytest.mark.parametrize("prior", ["uniform", "gaussian"])
 def test_smc_carries_what_a_fit_would_find(prior, target, data):
     engine, target = make_engine("smc"), with_fields(target, prior=make_prior(prior))
@@ -164,7 +168,10 @@ def test_smc_carries_what_a_fit_would_find(prior, target, data):
         np.testing.assert_allclose(cloud.covariance, covariance, rtol=1e-8, atol=1e-12)
         np.testing.assert_allclose(cloud.sum_rx, sum_rx, rtol=1e-10)
         # The weights are the posterior less the prior that the particles came from.
-        apart = cloud.log_weight - (value + 0.5 * jnp.sum(cloud.z**2, axis=1))
+        tilt = target.prior.log_tilt(
+            jnp.zeros((256, 4)), target.coefficients(both(cloud.z))[1], target.setting
+        )
+        apart = cloud.log_weight - (value + 0.5 * jnp.sum(cloud.z**2, axis=1) - tilt)
         assert np.ptp(np.asarray(apart)) < 1e-9
 
 
@@ -179,8 +186,7 @@ def test_smc_is_moved_when_one_stay_outweighs_all_others(target, data):
         assert not smc.worn(cloud)
         after = smc.absorb(target, cloud, jax.tree.map(lambda column: column[0], long))
         assert smc.worn(after)
-        for _ in range(2):
-            after = smc.fit(target, tables, after)
+        after = smc.fit(target, tables, after)
         normal = laplace.fit(target, tables, laplace.init(target))
         keys = jax.random.split(jax.random.key(0), 2000)
         one, other = (
@@ -188,7 +194,91 @@ def test_smc_is_moved_when_one_stay_outweighs_all_others(target, data):
             for engine, belief in ((smc, after), (laplace, normal))
         )
     shift = np.abs(one.mean(0) - other.mean(0)) / other.std(0)
-    assert shift.max() < 0.5
+    # 256 particles know a mean to 0.06 standard deviations, laplace is off by 0.15.
+    assert shift.max() < 0.35
+
+
+@pytest.mark.slow
+def test_smc_is_moved_when_its_particles_are_worn(target):
+    """Long stays between two times at which a move is due, as a table of one's own may have them."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(119, 4))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    m = np.where(np.arange(119) < 100, 1.0, 300.0)
+    u, w = x @ THETA, x @ PHI + 2
+    mean = u + np.sqrt(w / m) * rng.normal(size=119)
+    within = w * np.where(m > 1, rng.chisquare(np.maximum(m - 1, 1)), 0.0)
+    data = Stays(x, m, m * mean, within + m * mean**2)
+    found = {}
+    for kind in ("nuts", "smc"):
+        draws = sample(make_engine(kind), target, data, jax.random.key(0), 4000)
+        found[kind] = np.concatenate([draws.theta, draws.phi], axis=-1).reshape(-1, 8)
+    apart = np.abs(found["smc"].mean(axis=0) - found["nuts"].mean(axis=0)) / found["nuts"].std(axis=0)
+    # Unmoved they are off by 0.6.
+    assert apart.max() < 0.2
+
+
+def test_before_any_data_every_engine_has_the_prior():
+    prior = make_prior({"kind": "gaussian", "theta_share": 0.1, "phi_share": 0.1})
+    normal = Target(make_model("gaussian"), prior, Setting(4))
+    keys = jax.random.split(jax.random.key(1), 4000)
+    with double_precision():
+        for kind in ("laplace", "smc", "svi", "nuts"):
+            engine = make_engine(kind)
+            belief = engine.init(normal)
+            z = jax.jit(jax.vmap(lambda key, e=engine, b=belief: e.draw(normal, b, key)))(keys)
+            # 256 particles and 512 draws of nuts know a deviation to 0.044; of four entries, three such.
+            for value, deviation in zip(normal.coefficients(z), (0.1, 0.2), strict=True):
+                np.testing.assert_allclose(np.std(value, axis=0), deviation, rtol=0.13)
+                np.testing.assert_allclose(np.mean(value, axis=0), 0.0, atol=0.2 * deviation)
+
+
+def test_under_the_uniform_prior_a_belief_starts_standard_normal(target):
+    with double_precision():
+        for kind in ("laplace", "svi"):
+            first = make_engine(kind).init(target)
+            np.testing.assert_array_equal(first.mean, 0.0)
+            np.testing.assert_array_equal(first.factor, np.eye(8))
+        place = jax.random.split(jax.random.key(0))[0]
+        np.testing.assert_array_equal(make_engine("smc").init(target).z, jax.random.normal(place, (256, 4)))
+        wanted = jax.random.normal(jax.random.key(0), (512, 8))
+        np.testing.assert_array_equal(make_engine("nuts").init(target), wanted)
+
+
+def test_scaled_draws_of_smc_shrink_to_the_mean_of_z(target, data):
+    engine = make_engine("smc")
+    with double_precision():
+        belief = jax.jit(lambda: engine.fit(target, [(data, USERS)], engine.init(target)))()
+        draw = jax.jit(jax.vmap(lambda key, scale: engine.draw(target, belief, key, scale), (0, None)))
+        keys = jax.random.split(jax.random.key(0), 4000)
+        whole, half, none = (np.asarray(draw(keys, scale)) for scale in (1.0, 0.5, 0.0))
+    np.testing.assert_allclose(none, none[:1].repeat(4000, axis=0), atol=1e-12)
+    np.testing.assert_allclose(half, 0.5 * (whole + none), atol=1e-9)
+    # Half of the tries at θ lie beyond the ball: what the centre is taken from is worth some 200.
+    assert np.all(np.abs(none[0] - whole.mean(axis=0)) < 0.25 * whole.std(axis=0))
+
+
+def spread(log_ratio):
+    z = np.zeros((1, len(log_ratio), 1))
+    return reweight(Draws(z, z, z, np.asarray(log_ratio)[None]))
+
+
+def test_ratios_too_far_apart_are_not_trusted():
+    z = np.random.default_rng(0).normal(size=4000)
+    for size in (500.0, 1e4, 1e30):
+        again = spread(size * z)
+        assert (again.pareto_k, again.trusted) == (np.inf, False)
+        # One draw has all the weight.
+        assert again.effective == pytest.approx(1.0)
+        assert again.weight[np.argmax(z)] == pytest.approx(1.0)
+    assert spread(3.0 * z).pareto_k < 1.0
+    for wrong in (np.nan, np.inf, -np.inf):
+        again = spread(np.where(np.arange(4000) < 3, wrong, 0.1 * z))
+        assert not again.trusted
+        assert again.weight.sum() == pytest.approx(1.0)
+        assert again.weight[:3] == pytest.approx(1 / 3 if wrong == np.inf else 0.0)
+    # The largest are all the same: there is no tail.
+    assert spread(np.minimum(z, 0.0)).pareto_k == np.inf
 
 
 def test_smc_says_what_it_cannot_do():
