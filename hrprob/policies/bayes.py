@@ -6,7 +6,8 @@ is depends on the number of users alone, so that all trials of a batch fit toget
 user between two fits costs nothing but a draw.
 
 ``laplace`` and ``smc`` fit within the compiled run. ``nuts`` and ``svi`` cannot: the run
-pauses for them (``pauses``, ``fit_outside``).
+pauses for them (``pauses``, ``fit_outside``). Between two fits the particles of ``smc`` take in
+every stay, and every round of an eager policy; the belief of the others stays as it is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hrprob.estimation.posterior.rows import once
 from hrprob.policies import ledger
 from hrprob.policies.base import Learner, Seen
 from hrprob.policies.ledger import Ledger
+from hrprob.precision import double_precision
 from hrprob.problem import Problem
 from hrprob.record import record, settle, with_fields
 
@@ -63,6 +65,10 @@ class BayesLearner(Learner):
         K, where the sample set may grow by so many rounds a user only. Without it every round is
         taken for which there is room: an eager policy has room for eight actions of a user, and a
         model that needs outcomes one by one for sixteen of each action.
+    eager : bool
+        Choose anew every round. Only the particles of "smc" also learn from every round: the other
+        engines fit when a user has left, so that within a stay the rounds differ by the draw alone
+        and what they told counts from the next fit on.
     """
 
     engine: Any = dataclasses.field(default="laplace", kw_only=True)
@@ -93,6 +99,8 @@ class BayesLearner(Learner):
         from hrprob.estimation.posterior.target import capacity_for
 
         bound = super().bind(problem, users)
+        if self.engine.streaming:
+            _check_program(self.engine, bound.target)
         return with_fields(
             bound,
             due=refit_times(self.warmup + users, self.refit, self.warmup),
@@ -205,6 +213,18 @@ def refit_times(users: int, factor: float, warmup: int = 0) -> np.ndarray:
         due[count] = True
         count = max(count + 1, math.ceil(count * factor))
     return due
+
+
+def _check_program(engine: Any, target: Any) -> None:
+    """Raise unless an engine that looks at the likelihood alone sees what the model's program says."""
+    from hrprob.estimation.posterior.sites import check_program
+    from hrprob.models import Stays, rounds, stays
+
+    d = target.setting.dimension
+    x, r = np.eye(d)[np.arange(3) % d] * [[0.9], [-0.5], [0.7]], [0.3, -0.7, 1.1]
+    data = stays(x, r, user=[1, 2, 3]) if target.model.data is Stays else rounds(x, r)
+    with double_precision():
+        check_program(engine, target, jax.tree.map(jnp.asarray, data))
 
 
 def _padded(rows: int) -> int:

@@ -29,6 +29,9 @@ class Thompson(BayesLearner):
     ----------
     scale : float
         Factor on the spread of the posterior: below 1 explores less, 0 is the centre.
+    eager : bool
+        A new draw, and a new choice, every round. What the round told changes the next draw with the
+        engine "smc" only; the others learn when the user has left.
     engine, model, prior, refit, growth, warmup
         As for every policy with a posterior.
     """

@@ -5,10 +5,13 @@ import importlib
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 
 import hrprob
 from hrprob.errors import InvalidInput
+from hrprob.models import Model, base, priors, register
 from hrprob.policies import Seen, ledger, make
 from hrprob.policies.bayes import refit_times
 from hrprob.precision import double_precision
@@ -184,6 +187,63 @@ def test_what_cannot_be_is_refused(kind, parameters, field):
     with pytest.raises(InvalidInput) as complaint:
         make(kind, parameters)
     assert complaint.value.field == field
+
+
+class Open(Model):
+    """A program that leaves more open than θ and φ."""
+
+    def outcome(self, u, w):
+        return dist.Normal(u, jnp.sqrt(w))
+
+    def observe(self, data, u, w):
+        level = numpyro.sample("level", dist.Normal(0.0, 1.0).expand([data.x.shape[0]]))
+        numpyro.sample("r", dist.Normal((u + level)[:, None], 1.0).mask(data.weight > 0).to_event(1))
+
+
+class Other(Open):
+    """A program that is not what `outcome` says."""
+
+    def observe(self, data, u, w):
+        one = dist.Laplace(u[:, None], jnp.sqrt(w / 2)[:, None])
+        numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
+
+
+class Program(Model):
+    """A program and nothing else."""
+
+    def program(self, data, setting, prior):
+        priors.sample(prior, setting)
+
+
+@pytest.mark.parametrize(
+    ("model", "engine", "words"),
+    [
+        (Open, "laplace", "level; take nuts or svi"),
+        (Other, "laplace", "`row_log_likelihood` alone"),
+        (Program, "laplace", r"write `outcome\(self, u, w\)`"),
+        (Program, "svi", r"write `outcome\(self, u, w\)`"),
+    ],
+)
+def test_a_policy_plays_no_model_that_its_engine_cannot_see(model, engine, words):
+    made = type(model.__name__, (model,), {"__doc__": model.__doc__})
+    before = dict(base._REGISTRY)
+    try:
+        policy = make("thompson", {"engine": engine, "model": register("own-model")(made)()})
+        with pytest.raises(InvalidInput, match=words):
+            policy.bind(hrprob.Problem(), users=5)
+    finally:
+        base._REGISTRY.clear()
+        base._REGISTRY.update(before)
+
+
+@pytest.mark.parametrize(("engine", "learns"), [("laplace", False), ("smc", True)])
+def test_who_learns_within_a_stay(engine, learns):
+    with double_precision():
+        bound = make("thompson", {"engine": engine, "eager": True, "refit": 1.0}).bind(hrprob.Problem(), 5)
+        first = bound.init()
+        after = bound.update(first, seen(1, 2, taken=jnp.ones(())))
+    same = [np.array_equal(a, b) for a, b in zip(first.belief, after.belief, strict=True)]
+    assert all(same) != learns
 
 
 @pytest.mark.slow
