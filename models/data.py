@@ -16,7 +16,7 @@ import numpy as np
 from hrprob.errors import InvalidInput
 from hrprob.precision import is_traced
 
-__all__ = ["Data", "Rounds", "Stays", "check_rounds", "pad", "rounds", "stays"]
+__all__ = ["Data", "Rounds", "Stays", "check_rounds", "pad", "rounds", "stays", "too_large", "too_large_at"]
 
 
 class Stays(NamedTuple):
@@ -121,7 +121,27 @@ def check_rounds(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:
         name = "r" if column == contexts.shape[1] else f"x{column + 1}"
         remedy = f"in row {row + 1}; drop or impute such rounds"
         raise InvalidInput(name, "must be a finite number", columns[row, column], remedy)
+    for row in too_large(outcomes)[:1]:
+        raise too_large_at(outcomes[row], f"in row {row + 1}")
     return contexts, outcomes
+
+
+def too_large(outcomes: np.ndarray) -> np.ndarray:
+    """Return the rows of outcomes (n,) from which on Σr² is no number any more.
+
+    Examples
+    --------
+    >>> too_large(np.asarray([1.0, 1e200, 3.0])).tolist()
+    [1, 2]
+    """
+    with np.errstate(over="ignore"):
+        return np.flatnonzero(~np.isfinite(np.cumsum(np.square(outcomes))))
+
+
+def too_large_at(outcome: float, where: str) -> InvalidInput:
+    """Return the complaint about an outcome that is too large."""
+    remedy = f"{where}; give outcomes in larger units"
+    return InvalidInput("r", "must have squares that add up to a finite number", float(outcome), remedy)
 
 
 def _numbers(name: str, values: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ import pytest
 import hrprob
 from hrprob import cli
 from hrprob.fitting.table import Table, write_table
+from hrprob.fitting.tree import MOST_ENTRIES
 from hrprob.models import base
 
 GOOD = "x1,x2,r,user,beta\n0.6,0.0,0.4,ann,-0.5\n0.6,0.0,-1.2,ann,-0.5\n0.0,1.0,0.3,bob,inf\n"
@@ -109,6 +110,7 @@ def test_a_fit_prints_a_table_and_leaves_its_results(call, good, tmp_path):
         (GOOD.replace("x2", "x1"), "must have every column once, got 'x1'"),
         (GOOD.replace("-1.2", "low"), "`r` must be a number, got 'low': line 3 of"),
         (GOOD.replace("-1.2", ""), "`r` must be a number, got '': line 3 of"),
+        (GOOD.replace("-1.2", "1e160"), "squares that add up to a finite number, got 1e+160: line 3 of"),
         (GOOD.replace("-1.2", "nan"), "`r` must be a finite number, got 'nan': line 3 of"),
         (GOOD.replace("0.6,0.0,-1.2", "inf,0.0,-1.2"), "`x1` must be a finite number, got 'inf': line 3 of"),
         (GOOD.replace("inf", "nan"), "`beta` must be a number, or inf, got 'nan': line 4 of"),
@@ -175,6 +177,7 @@ def test_files_that_are_none(call, tmp_path):
             ["--draws", "99", "--engine", "laplace"],
             "`--draws` must be a whole number of at least 100, got 99",
         ),
+        (["--draws", "1000000000000"], "`--draws` must be a whole number of at most 1000000"),
         (["--prob", "1"], "`--prob` must lie in (0, 1)"),
         (["--import", "no_such_module"], "`--import`"),
         (["--out", "rounds.csv"], "`--out` must be a folder"),
@@ -187,6 +190,14 @@ def test_options_that_cannot_be_used(call, good, tmp_path, arguments, words):
     assert words in err
     assert err.count("\n") == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["rounds.csv"]
+
+
+def test_what_is_left_out_of_a_file_is_said(call, good, monkeypatch):
+    monkeypatch.setattr("hrprob.fitting.tree.MOST_ENTRIES", dict.fromkeys(MOST_ENTRIES, 250 * 60))
+    status, out, _ = call(good, *QUICK, "--draws", 500, "--out", "r")
+    assert status == 0
+    line = "60 rounds are many: of the draws, posterior.nc has in log_likelihood one in 2, in posterior_predictive one in 2"
+    assert any(said.startswith(line) for said in out.splitlines())
 
 
 def test_the_result_of_another_job_is_left_alone(call, good, tmp_path):

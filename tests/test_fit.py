@@ -88,6 +88,8 @@ def test_a_table_is_the_same_whatever_it_comes_as(table, tmp_path):
         (([[0.5]], [1.0, 2.0]), "x, r", "shapes"),
         (([[0.5], [np.nan]], [1.0, 2.0]), "x1", "row 2"),
         (([[0.5], [0.5]], [1.0, np.inf]), "r", "row 2"),
+        (([[0.5], [0.5]], [1.0, -1e160]), "r", "row 2"),
+        (([[0.5], [0.5]], [1e154, 1e154]), "r", "row 2"),
         (([[0.5], [1.1]], [1.0, 2.0]), "x", "row 2"),
         (([["a"]], [1.0]), "x", "numbers"),
         ((np.zeros((0, 2)), []), "r", "nothing to fit"),
@@ -182,6 +184,8 @@ def test_a_problem_says_what_is_fitted(monkeypatch):
         ({"seed": -1}, "seed"),
         ({"draws": 0}, "draws"),
         ({"engine": "laplace", "draws": 99}, "draws"),
+        ({"engine": "laplace", "draws": 10**12}, "draws"),
+        ({"engine": {"kind": "nuts", "draws": 10**12}}, "engine.draws"),
         ({"model": "cauchy"}, "model"),
         ({"model": priors.Uniform()}, "model"),
         ({"prior": hrprob.models.Gaussian()}, "prior"),
@@ -284,6 +288,27 @@ def test_what_a_bound_or_an_approximation_hides_is_said(posterior):
     assert any("theta[x1] off by" in concern for concern in shifted.concerns())
     heavy = np.log(1e-6 + stats.pareto(0.5).rvs(4000, random_state=0))[None]
     assert any("Pareto" in concern for concern in dataclasses.replace(posterior, log_ratio=heavy).concerns())
+    for wrong in (1e4 * posterior.theta[..., 0], np.full((1, 4000), np.nan)):
+        apart = dataclasses.replace(posterior, log_ratio=wrong)
+        assert any("Pareto k̂ is inf" in concern for concern in apart.concerns())
+    # Weights without a tail, by which few draws are left.
+    few = np.where(np.arange(4000) < 250, 10.0, 0.0) + 1e-3 * posterior.theta[..., 0]
+    concerns = dataclasses.replace(posterior, log_ratio=few).concerns()
+    assert any("4000 draws are worth 250" in concern for concern in concerns)
+    # Chains that never moved have no R-hat, which is no good sign.
+    stuck = dataclasses.replace(cut, theta=np.full((4, 1000, 2), 0.5))
+    assert any("R-hat of theta[x1] is nan" in concern for concern in stuck.concerns())
+
+
+def test_draws_that_are_no_numbers_are_refused(table, posterior, monkeypatch):
+    from hrprob.estimation.posterior.base import Draws
+
+    for wrong in ({"theta": posterior.theta * np.nan}, {"statistics": {"lp": np.full((1, 4000), np.nan)}}):
+        parts = {name: getattr(posterior, name) for name in ("theta", "phi", "log_ratio", "statistics")}
+        drawn = Draws(**parts | wrong, z=np.zeros((1, 4000, 4)))
+        monkeypatch.setattr("hrprob.fitting.fit.sample", lambda *args, drawn=drawn: drawn)
+        with pytest.raises(InvalidInput, match="finite numbers"):
+            hrprob.fit(table, "laplace")
 
 
 def test_predictions_are_those_of_the_draws(posterior):
@@ -359,9 +384,28 @@ def test_a_tree_has_what_arviz_looks_for(table, posterior):
     small = posterior.to_datatree(pointwise=False)
     assert "log_likelihood" not in small.children
     assert "prior_predictive" not in small.children
-    assert 4000 * ROUNDS < MOST_ENTRIES
+    assert all(most > 4000 * ROUNDS for most in MOST_ENTRIES.values())
     with pytest.raises(InvalidInput):
         posterior.to_datatree(pointwise="some")
+
+
+def test_many_rounds_leave_every_kth_draw(posterior, monkeypatch):
+    whole = posterior.to_datatree()
+    limits = {"log_likelihood": 2000 * ROUNDS, "posterior_predictive": 900 * ROUNDS, "prior_predictive": 1}
+    monkeypatch.setattr("hrprob.fitting.tree.MOST_ENTRIES", limits)
+    tree = posterior.to_datatree()
+    assert set(tree.children) == set(whole.children)
+    assert {name: tree[name].attrs["thinning"] for name in limits} == dict(
+        zip(limits, (2, 5, 1000), strict=True)
+    )
+    some = tree["log_likelihood"]["r"]
+    assert some.draw.values.tolist() == list(range(0, 4000, 2))
+    np.testing.assert_allclose(some, whole["log_likelihood"]["r"].sel(draw=some.draw), rtol=1e-12)
+    assert tree["posterior_predictive"]["r"].shape == (1, 800, ROUNDS)
+    assert tree["posterior_predictive"].draw.values[-1] == 3995
+    assert tree["prior_predictive"]["r"].shape == (1, 1, ROUNDS)
+    assert tree["posterior"].sizes["draw"] == 4000
+    assert posterior.to_datatree(pointwise=True)["log_likelihood"].sizes["draw"] == 4000
 
 
 def test_arviz_draws_from_the_tree(posterior, monkeypatch):
@@ -477,6 +521,25 @@ class Headless(OpenT):
             numpyro.sample("r", dist.Normal((data.x @ theta)[:, None], 1.0).to_event(1))
 
 
+class Program(Model):
+    """Normal outcomes, as a program and nothing else."""
+
+    def program(self, data, setting, prior):
+        theta, phi = priors.sample(prior, setting)
+        u, w = setting.moments(theta, phi, data.x)
+        with numpyro.plate("row", data.x.shape[0]):
+            one = dist.Normal(u[:, None], jnp.sqrt(w)[:, None])
+            numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
+
+
+class Observed(DoubleExponential):
+    """What is observed is normal, whatever `outcome` says."""
+
+    def observe(self, data, u, w):
+        one = dist.Normal(u[:, None], jnp.sqrt(w)[:, None])
+        numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
+
+
 class TwoFaced(DoubleExponential):
     """A program that is not what `outcome` says."""
 
@@ -540,11 +603,32 @@ def test_programs_that_an_engine_cannot_take(table, registered):
         (Coin, "nuts", "whole numbers"),
         (Headless, "svi", "`theta` and `phi`"),
         (TwoFaced, "laplace", "row_log_likelihood"),
+        (Observed, "laplace", "row_log_likelihood"),
+        (Program, "laplace", r"write `outcome\(self, u, w\)`"),
+        (Program, "smc", "normal outcomes"),
     ):
         with pytest.raises(InvalidInput, match=words):
             hrprob.fit(table, engine, model=own(model))
     with pytest.raises(InvalidInput, match="register"):
         hrprob.fit(table, "nuts", model=OpenT())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [Program, Observed])
+def test_what_a_program_says_is_fitted(model, table, registered):
+    engine = {"kind": "svi", "steps": 1500}
+    posterior = hrprob.fit(table, engine, model=own(model))
+    u, w = posterior.moments(table.x)
+    # ln p is the likelihood of normal outcomes and −|z|²/2, which d numbers on each ball give back.
+    likelihood = stats.norm.logpdf(table.r, u, np.sqrt(w)).sum(axis=-1)
+    z = posterior.target.position(posterior.theta, posterior.phi)
+    apart = posterior.statistics["lp"] - likelihood + 0.5 * np.sum(np.asarray(z) ** 2, axis=-1)
+    assert np.ptp(apart) < 1e-3
+    assert posterior.reweight().trusted
+    said = posterior.predict(table.x[:1], beta=0.2)
+    chance = stats.norm.cdf((0.2 - u[..., 0]) / np.sqrt(w[..., 0])).mean()
+    assert float(said.reneging_chance.sel(statistic="mean")[0]) == pytest.approx(chance, rel=1e-6)
+    assert "log_likelihood" in posterior.to_datatree().children
 
 
 @pytest.mark.slow
@@ -626,9 +710,8 @@ def test_data_of_normal_outcomes_are_summed_by_stay(table, posterior):
 
 
 def test_draws_of_the_prior_come_by_site(posterior):
-    values, outcomes = predictive.prior(posterior.target, posterior.table.x, jax.random.key(0), 50)
+    values = predictive.prior(posterior.target, posterior.table.x, jax.random.key(0), 50)
     assert {name: value.shape for name, value in values.items()} == {"theta": (50, 2), "phi": (50, 2)}
-    assert outcomes.shape == (50, ROUNDS)
 
 
 def test_a_csv_file_is_read_with_its_line_numbers(tmp_path):

@@ -25,7 +25,7 @@ from typing import Any
 
 from hrprob import output, plots
 from hrprob.errors import InvalidInput
-from hrprob.fitting import figures, summary
+from hrprob.fitting import figures, summary, tree
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior, check_prob
 from hrprob.fitting.table import read_table
@@ -58,6 +58,11 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str]) ->
         }
         write(folder, posterior, asked[0], facts)
     _print(posterior, asked[0], say)
+    thinned = [f"{name} one in {k}" for name, k in tree.thinning(posterior).items() if k > 1]
+    if thinned:
+        say(
+            f"{len(posterior.table)} rounds are many: of the draws, posterior.nc has in {', in '.join(thinned)}"
+        )
     say(f"\nresults in {arguments.out}")
 
 

@@ -40,7 +40,7 @@ def plot_coefficients(posterior: Posterior, prob: float = 0.9) -> Figure:
     """
     check_prob(prob)
     key = jax.random.key(posterior.seed)
-    prior, _ = predictive.prior(posterior.target, posterior.table.x, key, _PRIOR_DRAWS)
+    prior = predictive.prior(posterior.target, posterior.table.x, key, _PRIOR_DRAWS)
     drawn = posterior.flat()
     rows = {name: np.prod(values.shape[1:], dtype=int) for name, values in drawn.items()}
     with plots.style():

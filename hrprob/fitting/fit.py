@@ -7,9 +7,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob.errors import InvalidInput, check_count
-from hrprob.estimation.posterior.base import sample
+from hrprob.estimation.posterior.base import Draws, sample
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.sites import extra_sites
 from hrprob.estimation.posterior.target import Target
@@ -25,6 +26,8 @@ __all__ = ["fit"]
 DRAWS = 4000
 # The Pareto k̂ is fitted to a fifth of them, which must not be a handful.
 LEAST_DRAWS = 100
+# More would not fit into the memory of a common machine.
+MOST_DRAWS = 1_000_000
 LARGEST_SEED = 2**63 - 1
 
 
@@ -66,8 +69,8 @@ def fit(
     seed : int
         The seed of everything random.
     draws : int, optional
-        About how many draws, all chains together, at least 100: 4000 unless told, or what the
-        engine says.
+        About how many draws, all chains together, from 100 to a million: 4000 unless told, or what
+        the engine says.
     policy : Policy, optional
         Who plays, where ``data`` is a problem: Thompson sampling unless told.
     users, most_rounds : int, optional
@@ -108,6 +111,7 @@ def fit(
     found = sample(
         chosen, target, _data(target, table), jax.random.key(seed), DRAWS if draws is None else draws
     )
+    _check_numbers(found, table)
     return Posterior(
         theta=found.theta,
         phi=found.phi,
@@ -123,13 +127,28 @@ def fit(
 
 def _with_draws(engine: Any, draws: int | None) -> Any:
     """Return the engine with its chains as long as ``draws`` asks for, where it has chains."""
-    if draws is None:
-        return engine
     remedy = "some thousand give an interval two digits"
-    check_count("draws", draws, low=LEAST_DRAWS, remedy=remedy)
+    if draws is None:
+        if engine.kind == "nuts":
+            check_count("engine.draws", engine.chains * engine.draws, high=MOST_DRAWS, remedy=remedy)
+        return engine
+    check_count("draws", draws, low=LEAST_DRAWS, high=MOST_DRAWS, remedy=remedy)
     if engine.kind != "nuts":
         return engine
     return with_fields(engine, draws=-(-draws // engine.chains))
+
+
+def _check_numbers(found: Draws, table: Table) -> None:
+    """Raise unless draws and densities are numbers; outside a bounded outcome's support a density is 0."""
+    density = found.statistics["lp"]
+    sound = all(np.all(np.isfinite(draw)) for draw in (found.theta, found.phi, *found.sites.values()))
+    if sound and np.all(density < np.inf) and np.any(density > -np.inf):
+        return
+    must, got = (
+        "must give draws and densities that are finite numbers",
+        f"|r| up to {np.abs(table.r).max():.3g}",
+    )
+    raise InvalidInput("r", must, got, "give outcomes in units of about their deviation, √f(φᵀx)")
 
 
 def _played(

@@ -225,8 +225,10 @@ class Posterior:
         ----------
         pointwise : bool or "auto"
             Whether to have what is as large as draws times rounds: ``log_likelihood`` and the
-            outcomes in ``posterior_predictive`` and ``prior_predictive``. "auto" has them as long
-            as each has at most 5 million entries.
+            outcomes in ``posterior_predictive`` and ``prior_predictive``. "auto" takes every k-th
+            draw of each chain, with the least k that leaves 20 million entries of
+            ``log_likelihood`` and 5 million of each of the others; the attribute ``thinning`` of
+            such a group is k, its coordinate ``draw`` the draws that it has.
 
         Returns
         -------

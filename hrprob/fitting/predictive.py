@@ -17,9 +17,9 @@ from numpyro.infer.util import log_likelihood as log_likelihood_of_program
 
 from hrprob import lifetime
 from hrprob.errors import InvalidInput
-from hrprob.estimation.posterior.sites import extra_sites, runs_alone
+from hrprob.estimation.posterior.sites import agrees, extra_sites, runs_alone
 from hrprob.estimation.posterior.target import Target
-from hrprob.models import Rounds, rounds
+from hrprob.models import Model, Rounds, rounds
 from hrprob.noise import Noise
 from hrprob.precision import double_precision
 
@@ -46,20 +46,22 @@ def outcomes(target: Target, x: np.ndarray, values: Values, key: jax.Array) -> n
         return np.asarray(_outcomes(target, _rounds(x, np.zeros(len(x))), arrays, keys))
 
 
-def prior(target: Target, x: np.ndarray, key: jax.Array, draws: int) -> tuple[Values, np.ndarray]:
-    """Return draws of all sites from the prior, and an outcome (draws, rounds) of every round under each."""
+def prior(target: Target, x: np.ndarray, key: jax.Array, draws: int) -> Values:
+    """Return draws (draws, ...) of all sites from the prior."""
     with double_precision():
-        data = _rounds(x, np.zeros(len(x)))
-        names = ("theta", "phi", *(name for name, _ in extra_sites(target, data)))
-        found = dict(_prior(target, data, jax.random.split(key, draws)))
-        return {name: np.asarray(found[name]) for name in names}, np.asarray(found["r"])
+        data, one = (_rounds(rows, np.zeros(len(rows))) for rows in (x, x[:1]))
+        sites = extra_sites(target, data)
+        # One round is enough, unless each has sites of its own.
+        least = one if extra_sites(target, one) == sites else data
+        found = _prior(target, least, jax.random.split(key, draws))
+        return {name: np.asarray(found[name]) for name in ("theta", "phi", *(name for name, _ in sites))}
 
 
 def reneging(target: Target, x: np.ndarray, beta: np.ndarray, values: Values) -> np.ndarray:
     """Return the chance of reneging at contexts x, (draws, contexts)."""
     with double_precision():
         arrays = _arrays(values)
-        if len(arrays) > 2:
+        if len(arrays) > 2 or not _has_noise(target.model):
             return _chance_by_program(target, x, beta, arrays)
         u, w = jax.vmap(lambda theta, phi: target.setting.moments(theta, phi, jnp.asarray(x)))(
             arrays["theta"], arrays["phi"]
@@ -68,8 +70,13 @@ def reneging(target: Target, x: np.ndarray, beta: np.ndarray, values: Values) ->
         return np.asarray(lifetime.reneging_chance(u, w, beta, noise))
 
 
+def _has_noise(model: Model) -> bool:
+    """Say whether a model's noise is that of its program: it was written for it, or `outcome` serves both."""
+    return agrees(model) or type(model).noise is not Model.noise
+
+
 def _chance_by_program(target: Target, x: np.ndarray, beta: np.ndarray, arrays: Values) -> np.ndarray:
-    """Return the chance of an outcome below β where its distribution has parameters of its own."""
+    """Return the chance of an outcome below β where the program alone knows its distribution."""
     one, two = (extra_sites(target, _rounds(x[[0] * n], np.zeros(n))) for n in (1, 2))
     if one != two:
         got = ", ".join(name for name, _ in one)
@@ -106,8 +113,8 @@ def _outcomes(target: Target, data: Rounds, values: Values, keys: jax.Array) -> 
 def _prior(target: Target, data: Rounds, keys: jax.Array) -> Values:
     def one(key: jax.Array) -> Values:
         trace = _run(target, data, {}, key)
-        found = {name: site["value"] for name, site in trace.items() if site["type"] == "sample"}
-        return found | {"r": found["r"][:, 0]}
+        latent = (name for name, site in trace.items() if site["type"] == "sample" and name != "r")
+        return {name: trace[name]["value"] for name in latent}
 
     return jax.lax.map(one, keys, batch_size=_BATCH)
 

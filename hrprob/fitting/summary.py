@@ -31,6 +31,8 @@ __all__ = ["as_text", "concerns", "summarise", "to_plain"]
 MOST_RHAT = 1.01
 LEAST_ESS = 400
 MOST_PARETO_K = 0.7
+# Of an approximation's draws so many must be left when they are weighted, as a share.
+LEAST_SHARE = 0.1
 # How far the mean of an approximation may be off, in standard deviations, and the factor of its width.
 MOST_SHIFT, MOST_RATIO = 0.2, 1.25
 # A norm so near its bound, for so many draws, is pressed against it: the uniform prior has 1 − 0.98^d.
@@ -70,6 +72,8 @@ def _stacked(posterior: Posterior) -> tuple[list[str], np.ndarray]:
     return names, np.stack(parts, axis=-1)
 
 
+# Chains that never moved have no variance to compare: what comes of that is NaN, and a concern.
+@np.errstate(divide="ignore", invalid="ignore")
 def _diagnostics(kind: str, draws: np.ndarray) -> dict[str, np.ndarray]:
     from arviz_stats import ess, mcse, rhat  # type: ignore[attr-defined]
 
@@ -96,27 +100,35 @@ def concerns(posterior: Posterior) -> list[str]:
             f"{posterior.divergences} draws of nuts diverged: part of the posterior may be missing; "
             "raise `accept` of the engine"
         )
-    if "rhat" in table and not float(table.rhat.max()) <= MOST_RHAT:
+    # NumPy's extremes, unlike xarray's, are NaN where one value is: what is not known is no good sign.
+    if "rhat" in table and not np.max(table.rhat.values) <= MOST_RHAT:
         remedy = "particles" if posterior.engine.kind == "smc" else "warmup"
-        worst = str(table.parameter.values[int(np.argmax(table.rhat.values))])
+        worst = int(np.argmax(table.rhat.values))
         found.append(
-            f"R-hat of {worst} is {float(table.rhat.max()):.3f}, above {MOST_RHAT}: "
+            f"R-hat of {table.parameter.values[worst]} is {table.rhat.values[worst]:.3f}, above {MOST_RHAT}: "
             f"chains disagree; raise `{remedy}` of the engine"
         )
-    if "ess_bulk" in table and not float(table.ess_bulk.min()) >= LEAST_ESS:
+    if "ess_bulk" in table and not np.min(table.ess_bulk.values) >= LEAST_ESS:
         found.append(
-            f"the least effective sample size is {float(table.ess_bulk.min()):.0f}, below {LEAST_ESS}: "
+            f"the least effective sample size is {np.min(table.ess_bulk.values):.0f}, below {LEAST_ESS}: "
             "raise `draws`"
         )
-    k = table.attrs.get("pareto_k")
-    if k is not None and not k < MOST_PARETO_K:
-        found.append(
-            f"Pareto k̂ is {k:.2f}, not below {MOST_PARETO_K}: the posterior has tails that "
-            f"{posterior.engine.kind} misses; take nuts"
-        )
-    elif k is not None:
-        found += _off(posterior, table)
+    if posterior.pareto_k is not None:
+        found += _untrusted(posterior) or _off(posterior, table)
     return found + _outside(posterior) + _pressed(posterior)
+
+
+def _untrusted(posterior: Posterior) -> list[str]:
+    """Say whether the importance weights of an approximation speak against it."""
+    again = posterior.reweight()
+    worth = f"as weighted by `reweight()` its {again.weight.size} draws are worth {again.effective:.0f}"
+    kind = posterior.engine.kind
+    if not again.pareto_k < MOST_PARETO_K:
+        why = f"the posterior has tails that {kind} misses, and {worth}; take nuts"
+        return [f"Pareto k̂ is {again.pareto_k:.2f}, not below {MOST_PARETO_K}: {why}"]
+    if not again.effective >= LEAST_SHARE * again.weight.size:
+        return [f"{kind} is far from the posterior: {worth}; take nuts"]
+    return []
 
 
 def _outside(posterior: Posterior) -> list[str]:
@@ -137,7 +149,8 @@ def _off(posterior: Posterior, table: xarray.Dataset) -> list[str]:
     shift = np.abs(mean - table["mean"].values) / table.sd.values
     ratio = np.sqrt(again.weight @ (draws - mean) ** 2) / table.sd.values
     slack = 3.0 / math.sqrt(again.effective)
-    wrong = (shift > MOST_SHIFT + slack) | (np.abs(np.log(ratio)) > math.log(MOST_RATIO) + slack)
+    right = (shift <= MOST_SHIFT + slack) & (np.abs(np.log(ratio)) <= math.log(MOST_RATIO) + slack)
+    wrong = ~right
     if not wrong.any():
         return []
     worst = int(np.argmax(np.where(wrong, shift + np.abs(np.log(ratio)), -1.0)))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hrprob.errors import InvalidInput
-from hrprob.models.data import check_rounds
+from hrprob.models.data import check_rounds, too_large, too_large_at
 
 __all__ = ["Table", "as_table", "read_table", "write_table"]
 
@@ -161,6 +161,8 @@ def read_table(path: str | Path) -> Table:
     lengths = np.linalg.norm(x, axis=1)
     for row in np.flatnonzero(lengths > _LONGEST)[:1]:
         raise _too_long(float(lengths[row]), f"line {lines[row + 1][0]} of {path}")
+    for row in too_large(np.asarray(cells["r"]))[:1]:
+        raise too_large_at(cells["r"][row], f"line {lines[row + 1][0]} of {path}")
     user = np.asarray(cells["user"]) if "user" in cells else None
     return Table(x, cells["r"], user, cells.get("beta"))
 

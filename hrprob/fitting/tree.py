@@ -14,6 +14,12 @@ constant_data          x (round, feature), user and beta (round) where there are
 =====================  ============================================================
 
 Engine, model, prior and setting are attributes of the root, as JSON.
+
+What has an outcome for every draw and round may be large. With many rounds these groups
+have every k-th draw of each chain only: their coordinate ``draw`` says which of ``posterior``'s
+(of ``prior``'s) they are, their attribute ``thinning`` is k. ``log_likelihood``, which is to be
+compared draw by draw, has all of them for longest. Where it is thinned,
+``arviz_stats.loo(tree, reff=1.0)`` takes the draws that are left for independent.
 """
 
 from __future__ import annotations
@@ -22,7 +28,7 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +48,15 @@ from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Affine, Bounds
 from hrprob.record import describe
 
-__all__ = ["load", "save", "to_datatree"]
+__all__ = ["load", "save", "thinning", "to_datatree"]
 
-MOST_ENTRIES = 5_000_000
+MOST_ENTRIES = {
+    "log_likelihood": 20_000_000,
+    "posterior_predictive": 5_000_000,
+    "prior_predictive": 5_000_000,
+}
+"""Numbers that a group may have before it is thinned."""
+
 PRIOR_DRAWS = 1000
 _PACKED = {"zlib": True, "complevel": 1, "shuffle": True}
 
@@ -53,40 +65,76 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto") -> xarray.
     """Return the tree that :meth:`Posterior.to_datatree` documents."""
     from arviz_base import from_dict
 
-    table, target = posterior.table, posterior.target
-    chains, draws, d = posterior.theta.shape
+    table = posterior.table
     if not isinstance(pointwise, bool) and pointwise != "auto":
-        raise InvalidInput(
-            "pointwise", 'must be true, false or "auto"', pointwise, "auto takes them where they are few"
-        )
-    whole = chains * draws * len(table) <= MOST_ENTRIES if pointwise == "auto" else bool(pointwise)
+        remedy = "auto takes as many draws as are not too large"
+        raise InvalidInput("pointwise", 'must be true, false or "auto"', pointwise, remedy)
     by_new, by_prior = jax.random.split(jax.random.fold_in(jax.random.key(posterior.seed), 1))
-    # Sites do not depend on the rounds, so one context is enough where outcomes are not wanted.
-    before, imagined = predictive.prior(
-        target, table.x if whole else table.x[:1], by_prior, min(PRIOR_DRAWS, chains * draws)
+    imagined = predictive.prior(
+        posterior.target, table.x, by_prior, min(PRIOR_DRAWS, posterior.theta[..., 0].size)
     )
+    before = {name: value[None] for name, value in imagined.items()}
     groups: dict[str, dict[str, Any]] = {
         "posterior": {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites),
         "sample_stats": {"log_ratio": posterior.log_ratio} | dict(posterior.statistics),
-        "prior": {name: value[None] for name, value in before.items()},
+        "prior": before,
         "observed_data": {"r": table.r},
         "constant_data": {"x": table.x}
         | {name: getattr(table, name) for name in ("user", "beta") if getattr(table, name) is not None},
     }
-    if whole:
-        flat, shape = posterior.flat(), (chains, draws, len(table))
-        groups["log_likelihood"] = {
-            "r": predictive.log_likelihood(target, table.x, table.r, flat).reshape(shape)
-        }
-        groups["posterior_predictive"] = {
-            "r": predictive.outcomes(target, table.x, flat, by_new).reshape(shape)
-        }
-        groups["prior_predictive"] = {"r": imagined[None]}
+    steps = thinning(posterior) if pointwise == "auto" else dict.fromkeys(MOST_ENTRIES, 1)
+    if pointwise:
+        groups |= _pointwise(posterior, before, steps, by_new, by_prior)
     dims = DIMS | {"x": ["round", "feature"]} | {name: ["round"] for name in ("r", "user", "beta")}
-    coords: dict[str, Any] = {**features(d), "round": np.arange(1, len(table) + 1)}
+    coords: dict[str, Any] = {**features(table.dimension), "round": np.arange(1, len(table) + 1)}
     tree = from_dict(groups, dims=dims, coords=coords)
+    for name in MOST_ENTRIES.keys() & groups.keys():
+        kept = tree[name].to_dataset()
+        tree[name].dataset = kept.assign_coords(draw=kept.draw * steps[name]).assign_attrs(
+            thinning=steps[name]
+        )
     tree.attrs.update(_facts(posterior))
     return tree
+
+
+def thinning(posterior: Posterior) -> dict[str, int]:
+    """Return, for each group with an outcome for every draw and round, that it has every k-th draw."""
+    chains, draws, _ = posterior.theta.shape
+    rounds = len(posterior.table)
+    sizes = dict.fromkeys(MOST_ENTRIES, (chains, draws))
+    sizes["prior_predictive"] = (1, min(PRIOR_DRAWS, chains * draws))
+    return {
+        name: -(-draws // max(MOST_ENTRIES[name] // (chains * rounds), 1))
+        for name, (chains, draws) in sizes.items()
+    }
+
+
+def _pointwise(
+    posterior: Posterior, before: dict[str, np.ndarray], steps: dict[str, int], by_new: Any, by_prior: Any
+) -> dict[str, dict[str, np.ndarray]]:
+    """Return the groups with an outcome for every draw and round, thinned by these steps."""
+    x, target = posterior.table.x, posterior.target
+    after = {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites)
+
+    def group(name: str, values: dict[str, np.ndarray], of_draws: Callable[..., np.ndarray]) -> Any:
+        some = {site: value[:, :: steps[name]] for site, value in values.items()}
+        shape = some["theta"].shape[:2]
+        flat = {site: value.reshape(-1, *value.shape[2:]) for site, value in some.items()}
+        return {"r": of_draws(flat).reshape(*shape, len(x))}
+
+    return {
+        "log_likelihood": group(
+            "log_likelihood",
+            after,
+            lambda flat: predictive.log_likelihood(target, x, posterior.table.r, flat),
+        ),
+        "posterior_predictive": group(
+            "posterior_predictive", after, lambda flat: predictive.outcomes(target, x, flat, by_new)
+        ),
+        "prior_predictive": group(
+            "prior_predictive", before, lambda flat: predictive.outcomes(target, x, flat, by_prior)
+        ),
+    }
 
 
 def save(posterior: Posterior, path: str | Path, pointwise: bool | str = "auto") -> None:
