@@ -441,9 +441,16 @@ def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[st
     with steps.step(f"{study.policy.kind}: {sizes.truth_sets} data sets {AT_TRUTH}"):
         data = gather(problem, study.policy, truths, users=most + 1, seed=_seed(study, 5))
     table = outcomes.table_of(data, 0, sizes.single_rounds)
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(2) as pool:
+        # Samplers take longest to compile.
+        fitting = pool.submit(_engines, study, sizes, steps, table)
         others = pool.submit(_other_models, study, sizes, steps, table)
-        fits = _engines(study, sizes, steps, table)
+        with steps.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
+            followed = _posteriors(study, study.engine, data, sizes, sizes.truth_users)
+        looked = {users: followed[users] for users in sizes.truth_users}
+        predicted = reneging.predict(problem, target, data, followed, most)
+        yield {"by_truths": {AT_TRUTH: (predicted, estimates.compare_estimates(problem, data, looked))}}
+        fits = fitting.result()
         yield {"posteriors": fits, "health": health.sampler_health(fits)}
         whole = fits["nuts"].to_datatree(pointwise=True)
         places, p_value = outcomes.loo_places(whole)
@@ -452,11 +459,6 @@ def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[st
             "loo": xarray.Dataset({"place": ("round", places), "p_value": ((), p_value)}),
             "reference": whole,
         }
-        with steps.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
-            followed = _posteriors(study, study.engine, data, sizes, sizes.truth_users)
-        looked = {users: followed[users] for users in sizes.truth_users}
-        predicted = reneging.predict(problem, target, data, followed, most)
-        yield {"by_truths": {AT_TRUTH: (predicted, estimates.compare_estimates(problem, data, looked))}}
         name = target.model.kind
         yield {"comparison": outcomes.compare_models({name: whole} | others.result(), name)}
 
