@@ -221,24 +221,58 @@ def _run(arguments: argparse.Namespace) -> None:
         output.write(folder, dataset, facts)
     if not arguments.quiet:
         _print(_table_of(output.summary(dataset), experiment.users))
+        truth = json.loads(dataset.attrs["problem"])
         for name, beliefs in json.loads(dataset.attrs["misspecified"]).items():
-            wrong = ", ".join(f"{part} = {_kind_of(belief)}" for part, belief in beliefs.items())
-            _print(f"{name} takes {wrong}: not what the problem has")
+            for part, belief in beliefs.items():
+                wrong, right = _told_apart(belief, truth[part])
+                _print(f"{name} takes {part} = {wrong}: the problem has {right}")
+        for part in (experiment.problem.contexts, experiment.problem.satisfaction):
+            again = part.begins_again(experiment.users) if hasattr(part, "begins_again") else None
+            if again is not None:
+                _print(again)
         _print(f"\nresults in {arguments.out}")
 
 
-def _kind_of(belief: dict[str, Any]) -> str:
-    """Return the kind of what a policy takes a part for; of noise from a distribution, which one.
+def _told_apart(belief: Any, truth: Any) -> tuple[str, str]:
+    """Return what a policy takes a part for, and what it is: the kinds, and where those agree what differs.
 
     Examples
     --------
-    >>> _kind_of({"kind": "student-t", "df": 5.0})
-    'student-t'
-    >>> _kind_of({"kind": "distribution", "distribution": {"kind": "Laplace", "loc": 0.0}})
-    'Laplace distribution'
+    >>> _told_apart({"kind": "student-t", "df": 9.0}, {"kind": "normal"})
+    ('student-t', 'normal')
+    >>> _told_apart({"kind": "student-t", "df": 9.0}, {"kind": "student-t", "df": 4.0})
+    ('student-t (df = 9.0)', 'student-t (df = 4.0)')
     """
-    inner = belief.get("distribution")
-    return f"{inner['kind']} distribution" if isinstance(inner, dict) else str(belief["kind"])
+    if not (isinstance(belief, dict) and isinstance(truth, dict)):
+        return _shortened(belief), _shortened(truth)
+    belief, truth = _distribution_itself(belief), _distribution_itself(truth)
+    kinds = str(belief.get("kind")), str(truth.get("kind"))
+    if kinds[0] != kinds[1]:
+        return kinds
+    names = [name for name in {**belief, **truth} if belief.get(name) != truth.get(name)]
+    pairs = [_told_apart(belief.get(name), truth.get(name)) for name in names]
+    wrong, right = (
+        ", ".join(f"{name} = {pair[side]}" for name, pair in zip(names, pairs, strict=True))
+        for side in (0, 1)
+    )
+    return f"{kinds[0]} ({wrong})", f"{kinds[1]} ({right})"
+
+
+def _distribution_itself(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the distribution that a noise is made of, which says more than that it is one; else the part.
+
+    Examples
+    --------
+    >>> _distribution_itself({"kind": "distribution", "distribution": {"kind": "Laplace", "loc": 0.0}})
+    {'kind': 'Laplace distribution', 'loc': 0.0}
+    """
+    inner = part.get("distribution")
+    return inner | {"kind": f"{inner['kind']} distribution"} if isinstance(inner, dict) else part
+
+
+def _shortened(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 @contextlib.contextmanager

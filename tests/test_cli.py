@@ -152,6 +152,74 @@ def test_a_run_prints_a_table_and_leaves_its_results(call, small, tmp_path):
     assert [entry.name for entry in (tmp_path / "results").iterdir()] == ["small"]
 
 
+BELIEFS = [
+    (
+        'satisfaction = "hidden"',
+        'satisfaction = { kind = "hidden", of = { kind = "empirical", levels = [0.0] } }',
+        "satisfaction = hidden (of = empirical): the problem has hidden (of = uniform)",
+    ),
+    (
+        'satisfaction = "hidden"',
+        'satisfaction = { kind = "hidden", of = { kind = "uniform", low = -2.0 } }',
+        "satisfaction = hidden (of = uniform (low = -2.0)): the problem has hidden (of = uniform (low = -1.0))",
+    ),
+    (
+        'noise = { kind = "student-t", df = 4.0 }',
+        'noise = { kind = "student-t", df = 9.0 }',
+        "noise = student-t (df = 9.0): the problem has student-t (df = 4.0)",
+    ),
+    (
+        'noise = { kind = "student-t", df = 4.0 }',
+        'noise = "normal"',
+        "noise = normal: the problem has student-t",
+    ),
+    (
+        'objective = { kind = "threshold", level = 0.5 }',
+        'objective = { kind = "threshold", level = 1.0 }',
+        "objective = threshold (level = 1.0): the problem has threshold (level = 0.5)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("true", "believed", "words"), BELIEFS)
+def test_a_run_says_what_a_policy_takes_for_what(call, tmp_path, true, believed, words):
+    path = tmp_path / "wrong.toml"
+    problem = SMALL.partition("[run]")[0] + true
+    path.write_text(f'{problem}\n[[policy]]\nkind = "greedy"\nname = "G"\n{believed}\n')
+    status, out, err = call("run", path, "--out", "r", "--users", 3, "--trials", 1)
+    assert (status, err) == (0, "")
+    assert f"\nG takes {words}\n" in out
+
+
+def test_a_run_says_that_a_short_file_begins_again(call, small, tmp_path):
+    (tmp_path / "beta.csv").write_text("beta\n0.5\n-1\n")
+    levels = 'satisfaction = { kind = "sequence", levels = "beta.csv" }\n[run]'
+    small.write_text(SMALL.replace("[run]", levels), encoding="utf-8")
+    status, out, _ = call("run", small, "--out", "r", *FEW)
+    assert status == 0
+    assert f"\n2 users in {tmp_path / 'beta.csv'}, repeated\n" in out
+    status, out, _ = call("run", small, "--out", "r", "--users", 2, "--trials", 1)
+    assert status == 0
+    assert "repeated" not in out
+
+
+def test_a_function_that_fails_late_leaves_nothing(call, small, tmp_path):
+    (tmp_path / "somebodys_levels.py").write_text(
+        "import jax.numpy as jnp\n\n\ndef level(key, user):\n    return jnp.where(user == 70, jnp.nan, 0.0)\n"
+    )
+    levels = 'satisfaction = { kind = "function", function = "somebodys_levels:level" }\n[run]'
+    small.write_text(SMALL.replace("[run]", levels), encoding="utf-8")
+    imported = ["--import", "somebodys_levels"]
+    try:
+        status, out, err = call("run", small, "--out", "r", "--users", 80, "--trials", 2, *imported)
+    finally:
+        sys.modules.pop("somebodys_levels", None)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "user 70" in err
+    assert not (tmp_path / "r").exists()
+
+
 def test_a_quiet_run_that_keeps_few_users(call, small, tmp_path):
     status, out, err = call("run", small, "--out", "r", *FEW, "--seed", 9, "--keep", 10, "--quiet")
     assert (status, out, err) == (0, "", "")

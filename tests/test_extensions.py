@@ -18,8 +18,19 @@ def test_every_extension_has_its_experiment():
     problems = [config.read(FOLDER / f"{name}.toml").problem for name in FILES]
     assert {problem.noise.kind for problem in problems} == set(config.KINDS["noise"])
     assert {problem.objective.kind for problem in problems} == set(config.KINDS["objective"])
-    assert {problem.satisfaction.kind for problem in problems} >= {"hidden", "redrawn", "infinite"}
-    assert {problem.contexts.kind for problem in problems} >= {"drifting", "withholding"}
+    assert {problem.satisfaction.kind for problem in problems} >= {
+        "hidden",
+        "redrawn",
+        "infinite",
+        "sequence",
+        "function",
+    }
+    assert {problem.contexts.kind for problem in problems} >= {
+        "drifting",
+        "withholding",
+        "sequence",
+        "function",
+    }
     policies = [policy for name in FILES for policy in config.read(FOLDER / f"{name}.toml").policies.values()]
     assert any(policy.eager for policy in policies)
     assert any(getattr(policy, "samples", "first") == "informative" for policy in policies)
@@ -114,6 +125,54 @@ def test_bad_beliefs_are_named(table, field, words):
         config.from_data(data)
     assert caught.value.field == f'policy "hr-ucb".{field}'
     assert words in str(caught.value)
+
+
+WIDE = {"kind": "hidden", "of": {"kind": "normal", "deviation": 5.0}}
+LOW = {"kind": "empirical", "levels": [-9.0, -8.0]}
+
+
+@pytest.mark.parametrize(
+    ("policy", "field", "words"),
+    [
+        # With a variance of at most 4, levels that scatter by 2 make every lifetime infinite.
+        (
+            hrprob.Greedy(satisfaction=WIDE),
+            "satisfaction.of.deviation",
+            "must be below 2, got 5.0: no action",
+        ),
+        (
+            hrprob.HRUCB(satisfaction={"kind": "hidden", "of": LOW}, noise={"kind": "truncated-normal"}),
+            "satisfaction.of",
+            "must have all levels above -7.0",
+        ),
+        (
+            hrprob.Greedy(satisfaction={"kind": "redrawn", "of": LOW}, noise={"kind": "truncated-normal"}),
+            "satisfaction.of",
+            "must have some level above -7.0",
+        ),
+    ],
+)
+def test_a_belief_that_makes_every_value_infinite_is_refused(policy, field, words):
+    problem = hrprob.Problem(satisfaction=hrprob.Hidden())
+    with pytest.raises(hrprob.InvalidInput) as caught:
+        hrprob.simulate(problem, {"its": policy}, users=5, trials=1)
+    assert caught.value.field == f'policy "its".{field}'
+    assert words in str(caught.value)
+
+
+def test_a_noise_that_makes_every_value_infinite_is_refused():
+    levels = hrprob.Hidden(hrprob.NormalLevels(0.0, 0.5))
+    problem = hrprob.Problem(satisfaction=levels)
+    with pytest.raises(hrprob.InvalidInput) as caught:
+        hrprob.Greedy(noise="truncated-normal").bind(problem, 5)
+    assert caught.value.field == "noise"
+    assert "heavier lower tail" in str(caught.value)
+
+
+def test_a_belief_that_makes_some_values_infinite_is_not_refused():
+    problem = hrprob.Problem(satisfaction=hrprob.Hidden())
+    some = WIDE | {"of": {"kind": "normal", "deviation": 1.9}}
+    assert hrprob.Greedy(satisfaction=some).bind(problem, 5).known.satisfaction.of.deviation == 1.9
 
 
 def test_a_belief_in_seen_levels_needs_levels_that_are_seen():

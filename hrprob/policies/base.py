@@ -26,6 +26,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob.estimation.contraction import quadratic_form
@@ -217,16 +218,33 @@ class Learner(Policy):
         if beliefs["satisfaction"].seen and not problem.satisfaction.seen:
             remedy = 'it sees no level; take "hidden" or "redrawn" ones'
             raise InvalidInput("satisfaction", "must not be seen", self.satisfaction, remedy)
-        levels, noise = beliefs["satisfaction"], beliefs["noise"]
-        if getattr(levels, "needs_tail", False) and noise.tail is None:
-            given = [part for part in ("model", "noise") if getattr(self, part, None) is not None]
-            remedy = "lifetimes averaged over normal levels depend on it; give the noise a `tail`, or take bounded levels"
-            must = "must go with a noise of known tail where normal levels are hidden"
-            raise InvalidInput([*given, "satisfaction"][0], must, noise.kind, remedy)
+        self._check_values(problem, beliefs["satisfaction"], beliefs["noise"])
         # What is believed is in `known` from here on.
         growth = math.inf if self.growth is None else self.growth
         settled = dict.fromkeys(BELIEFS) | {"growth": growth}
         return with_fields(bound, known=with_fields(bound.known, **beliefs), **settled)
+
+    def _check_values(self, problem: Problem, levels: Any, noise: Any) -> None:
+        """Raise unless some action can have a finite value if these are the levels and the noise."""
+        given = [part for part in ("model", "noise") if getattr(self, part, None) is not None]
+        if getattr(levels, "needs_tail", False) and noise.tail is None:
+            remedy = "lifetimes averaged over normal levels depend on it; give the noise a `tail`, or take bounded levels"
+            must = "must go with a noise of known tail where normal levels are hidden"
+            raise InvalidInput([*given, "satisfaction"][0], must, noise.kind, remedy)
+        # Nobody leaves sooner than with the lowest mean and the largest variance that the bounds allow.
+        mean, variance = -problem.bounds.theta, problem.link(problem.bounds.phi)
+        try:
+            levels.check_finite(noise, np.array([mean]), np.array([variance]))
+        except InvalidInput as complaint:
+            remedy = "no action within `bounds` would have a finite value that can be computed, and all would tie; "
+            if self.satisfaction is not None or not given:
+                remedy += "believe in narrower or higher levels, or in `redrawn` ones"
+                raise InvalidInput(
+                    f"satisfaction.{complaint.field}", complaint.must, complaint.got, remedy
+                ) from None
+            remedy += "believe in a noise with a heavier lower tail"
+            must = "must leave some action's average over hidden levels finite"
+            raise InvalidInput(given[0], must, noise.kind, remedy) from None
 
     def beliefs(self, problem: Problem) -> dict[str, Any]:
         """Return ψ, objective and levels as told; else ψ of the policy's model, and the problem's own."""
