@@ -177,25 +177,22 @@ def test_smc_carries_what_a_fit_would_find(prior, target, data):
 
 @pytest.mark.slow
 def test_smc_is_moved_when_one_stay_outweighs_all_others(target, data):
-    """A stay of thousands of rounds leaves one particle with all the weight, until the cloud is moved."""
-    smc, laplace = make_engine("smc"), make_engine("laplace")
-    long = Stays(jnp.asarray([[0.3, 0.2, -0.1, 0.4]]), *(jnp.asarray([v]) for v in (3000.0, 900.0, 6900.0)))
-    tables = [(data, len(data.rounds)), (long, 1)]
+    """A stay of a hundred thousand rounds leaves one particle with all the weight, until the cloud is moved."""
+    smc = make_engine("smc")
+    long = Stays(np.asarray([[0.3, 0.2, -0.1, 0.4]]), *(np.asarray([v]) for v in (1e5, 3e4, 2.3e5)))
+    every = jax.tree.map(lambda *parts: np.concatenate(parts), data, long)
     with double_precision():
+        tables = [(jax.tree.map(jnp.asarray, part), len(part.rounds)) for part in (data, long)]
         cloud = smc.fit(target, tables[:1], smc.init(target))
         assert not smc.worn(cloud)
-        after = smc.absorb(target, cloud, jax.tree.map(lambda column: column[0], long))
+        after = smc.absorb(target, cloud, jax.tree.map(lambda column: column[0], tables[1][0]))
         assert smc.worn(after)
         after = smc.fit(target, tables, after)
-        normal = laplace.fit(target, tables, laplace.init(target))
         keys = jax.random.split(jax.random.key(0), 2000)
-        one, other = (
-            np.asarray(jax.vmap(lambda key, e=engine, b=belief: e.draw(target, b, key))(keys))
-            for engine, belief in ((smc, after), (laplace, normal))
-        )
-    shift = np.abs(one.mean(0) - other.mean(0)) / other.std(0)
-    # 256 particles know a mean to 0.06 standard deviations, laplace is off by 0.15.
-    assert shift.max() < 0.35
+        one = np.asarray(jax.vmap(lambda key: smc.draw(target, after, key))(keys))
+    other = sample(make_engine("nuts"), target, every, jax.random.key(0)).z.reshape(-1, 8)
+    # 256 particles know a mean to 0.06 standard deviations. Moved at once to where one is, they are off by 0.5.
+    assert (np.abs(one.mean(0) - other.mean(0)) / other.std(0)).max() < 0.25
 
 
 @pytest.mark.slow
