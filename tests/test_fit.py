@@ -291,6 +291,13 @@ def test_what_a_bound_or_an_approximation_hides_is_said(posterior):
     for wrong in (1e4 * posterior.theta[..., 0], np.full((1, 4000), np.nan)):
         apart = dataclasses.replace(posterior, log_ratio=wrong)
         assert any("Pareto k̂ is inf" in concern for concern in apart.concerns())
+    # A handful of draws weigh more than the rest, and hardly anything together.
+    far = 1e-3 * posterior.theta[..., 0]
+    far[0, :8] = np.linspace(0.5, 2.5, 8)
+    concerns = dataclasses.replace(posterior, log_ratio=far).concerns()
+    assert any(
+        "far out" in concern and "take nuts where such tails matter" in concern for concern in concerns
+    )
     # Weights without a tail, by which few draws are left.
     few = np.where(np.arange(4000) < 250, 10.0, 0.0) + 1e-3 * posterior.theta[..., 0]
     concerns = dataclasses.replace(posterior, log_ratio=few).concerns()

@@ -23,6 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hrprob import output, plots
 from hrprob.errors import InvalidInput
 from hrprob.fitting import figures, summary, tree
@@ -95,7 +97,7 @@ def _print(posterior: Posterior, prob: float, say: Callable[[str], None]) -> Non
     if posterior.pareto_k is not None:
         say(f"Pareto k̂ {posterior.pareto_k:.2f}")
     elif "rhat" in table:
-        kind, worst = posterior.engine.kind, float(table.rhat.max())
+        kind, worst = posterior.engine.kind, np.max(table.rhat.values)
         say(f"R-hat at most {worst:.3f} (no Pareto k̂: {kind} is no approximation with a density)")
     if posterior.divergences is not None:
         say(f"{posterior.divergences} divergences")

@@ -31,8 +31,9 @@ __all__ = ["as_text", "concerns", "summarise", "to_plain"]
 MOST_RHAT = 1.01
 LEAST_ESS = 400
 MOST_PARETO_K = 0.7
-# Of an approximation's draws so many must be left when they are weighted, as a share.
-LEAST_SHARE = 0.1
+# The share of an approximation's draws that must be left when they are weighted, and that which says that
+# means and usual intervals hardly change by it.
+LEAST_SHARE, ENOUGH = 0.1, 0.8
 # How far the mean of an approximation may be off, in standard deviations, and the factor of its width.
 MOST_SHIFT, MOST_RATIO = 0.2, 1.25
 # A norm so near its bound, for so many draws, is pressed against it: the uniform prior has 1 − 0.98^d.
@@ -105,8 +106,8 @@ def concerns(posterior: Posterior) -> list[str]:
         remedy = "particles" if posterior.engine.kind == "smc" else "warmup"
         worst = int(np.argmax(table.rhat.values))
         found.append(
-            f"R-hat of {table.parameter.values[worst]} is {table.rhat.values[worst]:.3f}, above {MOST_RHAT}: "
-            f"chains disagree; raise `{remedy}` of the engine"
+            f"R-hat of {table.parameter.values[worst]} is {table.rhat.values[worst]:.3f}, not below {MOST_RHAT}: "
+            f"chains disagree, or do not move; raise `{remedy}` of the engine"
         )
     if "ess_bulk" in table and not np.min(table.ess_bulk.values) >= LEAST_ESS:
         found.append(
@@ -121,12 +122,16 @@ def concerns(posterior: Posterior) -> list[str]:
 def _untrusted(posterior: Posterior) -> list[str]:
     """Say whether the importance weights of an approximation speak against it."""
     again = posterior.reweight()
-    worth = f"as weighted by `reweight()` its {again.weight.size} draws are worth {again.effective:.0f}"
-    kind = posterior.engine.kind
+    worth = f"weighted by `reweight()`, its {again.weight.size} draws are worth {again.effective:.0f}"
+    kind, share = posterior.engine.kind, again.effective / again.weight.size
     if not again.pareto_k < MOST_PARETO_K:
-        why = f"the posterior has tails that {kind} misses, and {worth}; take nuts"
+        why = f"the posterior has tails that {kind} misses"
+        if math.isfinite(again.pareto_k) and share > ENOUGH:
+            why += f", far out ({worth}); take nuts where such tails matter"
+        else:
+            why += f" ({worth}); take nuts"
         return [f"Pareto k̂ is {again.pareto_k:.2f}, not below {MOST_PARETO_K}: {why}"]
-    if not again.effective >= LEAST_SHARE * again.weight.size:
+    if not share >= LEAST_SHARE:
         return [f"{kind} is far from the posterior: {worth}; take nuts"]
     return []
 
