@@ -74,7 +74,7 @@ def within(parent: str, make: Callable[[], T]) -> T:
 def make_named(field: str, wanted: Any, known: Mapping[str, Any]) -> Any:
     """Return one of the known kinds, by its name or from a table with its kind and parameters."""
     table = dict(wanted) if isinstance(wanted, Mapping) else {"kind": wanted}
-    remedy = "give its name, a table {kind = ..., parameters}, or a " + field
+    remedy = f"give its name, a table {{kind = ..., parameters}}, or {'an' if field[0] in 'aeiou' else 'a'} {field}"
     kind = check_choice(field, table.pop("kind", None), list(known), remedy=remedy)
     names = names_of(known[kind])
     if not set(required_of(known[kind])) <= set(table) <= set(names):

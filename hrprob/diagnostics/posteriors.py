@@ -121,10 +121,11 @@ def _follow(
         so_far = jax.tree.map(
             lambda leaf: jnp.where(seen.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0.0), wide
         )
+        absorbed = engine.absorb(target, belief, row)
         belief = once(
-            jnp.asarray(due)[number + 1],
+            jnp.asarray(due)[number + 1] | engine.worn(absorbed),
             lambda belief: engine.fit(target, [(so_far, number + 1)], belief),
-            engine.absorb(target, belief, row),
+            absorbed,
         )
         at = jnp.asarray(place)[number + 1]
         looked = lambda z: z.at[at].set(_draw(engine, target, belief, by_draws, draws))  # noqa: E731
