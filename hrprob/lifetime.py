@@ -58,6 +58,7 @@ __all__ = [
     "pseudo_regret",
     "reneging_chance",
     "round_cost",
+    "staying_chance",
     "sum_over_levels",
 ]
 
@@ -131,6 +132,18 @@ def reneging_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = 
     0.5
     """
     return noise.cdf(_standardise(u, w, beta))
+
+
+@float64
+def staying_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
+    """Return the chance that an outcome is at least ``beta``, with all its digits however small it is.
+
+    Examples
+    --------
+    >>> f"{staying_chance(0.0, 1.0, beta=10.0):.4e}"
+    '7.6199e-24'
+    """
+    return noise.survival(_standardise(u, w, beta))
 
 
 @float64

@@ -145,10 +145,9 @@ class Threshold:
     def __post_init__(self) -> None:
         settle(self, level=check_number("level", self.level, remedy="an outcome is held against it"))
 
-    @float64
     def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
         """Return the chance that an outcome exceeds the level, with all its digits however small it is."""
-        return noise.survival(lifetime._standardise(u, w, self.level))
+        return lifetime.staying_chance(u, w, self.level, noise)
 
 
 @float64
