@@ -39,7 +39,7 @@ _CAPTIONS = {
     "ranks": "The same places as histograms, for every engine, after {users} users; grey holds all bars of a uniform "
     "histogram in 99 of 100 cases.",
     "trace": "Chains of nuts on one data set (ArviZ).",
-    "rank": "Ranks of each chain's draws among all, less the diagonal, with simultaneous bands (ArviZ).",
+    "rank": "Ranks of each chain's draws among all, less the diagonal, with a simultaneous band or its p-value (ArviZ).",
     "energy": "Energy of the chains: the fraction of missing information, and marginal against transition energy (ArviZ).",
     "sets": "Printed radii of the sets for φ* and θ*, quantiles of the GLSE's error over replications, and the "
     "posterior's radius about the GLSE.",
