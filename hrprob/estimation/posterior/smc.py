@@ -11,8 +11,8 @@ the chance of the stay given all before it, with u = θᵀx ~ N(μ, s) and w = f
 Whenever it is time, and whenever the effective number of particles falls below a quarter, the
 particles are resampled and moved by Metropolis steps against all stays so far [1]_, in turn a
 leap to anywhere in the normal distribution with the particles' own moments, which most
-particles take, and a step of a random walk, which mends what that normal misses. Where too few
-particles carry the weight, they would be moved from hardly any places: instead they go back to
+particles take, and a step of a random walk, which mends what that normal misses. Where less than
+a sixteenth of the particles carry the weight, they would be moved from hardly any places: instead they go back to
 where they were and on to the posterior p in several moves, against q^{1−τ}p^τ with q the
 normal of where they were and τ rising to 1, each time by as much as leaves a quarter of them
 [2]_. A draw takes a particle by its weight, θ given it, and keeps the pair as
@@ -54,6 +54,8 @@ _PRIORS = (priors.Uniform, priors.Gaussian)
 _WIDER = 1.2
 # Below this share of effective particles they are moved at once; above it their spread is trusted.
 _LEAST_SHARE = 0.25
+# Below this one the posterior is too far away for one move.
+_FEW_SHARE = 1 / 16
 # Moves towards a posterior far away, of which the last goes all the way.
 _MOST_STEPS = 64
 # Rows looked at by all particles in one step.
@@ -176,21 +178,21 @@ class SMC:
 
     def fit(self, target: Target, tables: Any, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all stays: pairs of data and rows in use."""
-        worn = self.worn(start)
+        far = _effective(start.log_weight) < _FEW_SHARE * self.particles
         before = _Normal.of(start.z, jnp.full(self.particles, 1.0 / self.particles))
 
         def move(now: _Bridge) -> _Bridge:
             # As far towards the posterior as leaves enough particles with weight.
             ahead = (1.0 - now.power) * (now.value - before.log_density(now.cloud.z))
             part = jnp.where(now.steps < _MOST_STEPS - 1, _largest_power(ahead), 1.0)
-            last = ~worn | (part >= 1.0)
+            last = ~far | (part >= 1.0)
             power = jnp.where(last, 1.0, now.power + part * (1.0 - now.power))
-            weight = jnp.where(worn, part * ahead, now.cloud.log_weight)
+            weight = jnp.where(far, part * ahead, now.cloud.log_weight)
             moved, value = self._moved(target, tables, now.cloud._replace(log_weight=weight), power, before)
             return _Bridge(moved, value, power, now.steps + 1)
 
         value = once(
-            worn, lambda _: self._posterior(target, tables, start.z)[0], jnp.zeros_like(start.log_weight)
+            far, lambda _: self._posterior(target, tables, start.z)[0], jnp.zeros_like(start.log_weight)
         )
         first = _Bridge(start, value, jnp.zeros(()), jnp.zeros((), jnp.int32))
         return lax.while_loop(lambda now: now.power < 1.0, move, first).cloud
@@ -208,7 +210,9 @@ class SMC:
         key = jax.random.fold_in(jax.random.wrap_key_data(start.key), seen[0] ^ seen[1])
         by_pick, by_moves, after = jax.random.split(key, 3)
         weight = jax.nn.softmax(start.log_weight)
-        here = _Normal.of(start.z, weight)
+        # Particles of little weight tell of the spread too, where few have much.
+        level = jax.nn.softmax(_largest_power(start.log_weight) * start.log_weight)
+        here = _Normal.of(start.z, level)
         picked = start.z[_systematic(by_pick, weight, n)]
 
         def move(number: Any, now: Any) -> Any:
