@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 import hrprob
 from hrprob.diagnostics import figures
+from hrprob.diagnostics.reneging import is_certain
 from hrprob.diagnostics.study import AT_TRUTH, DELTA, Diagnosis
 from hrprob.report import Report
 
@@ -92,8 +93,7 @@ def _ranks(found: Mapping[str, Any]) -> Figure:
 
 def _reliability(found: Mapping[str, Any]) -> Figure | None:
     tables = found["reliability"]
-    certain = all(bool((table.predicted == 1.0).all()) for table in tables.values())
-    return None if certain else figures.plot_reliability(tables)
+    return None if all(map(is_certain, tables.values())) else figures.plot_reliability(tables)
 
 
 def _middle(ranks: xarray.DataArray) -> xarray.DataArray:

@@ -35,7 +35,7 @@ from hrprob.estimation.posterior.target import Target
 from hrprob.policies.bayes import refit_times
 from hrprob.problem import Problem
 
-__all__ = ["PREDICTORS", "checkpoints", "predict", "reliability", "scores"]
+__all__ = ["PREDICTORS", "checkpoints", "is_certain", "predict", "reliability", "scores"]
 
 PREDICTORS = ("posterior", "GLSE", "σ_max")
 _FLOOR = 0.01
@@ -177,6 +177,12 @@ def reliability(predicted: xarray.Dataset, bins: int = _BINS) -> xarray.Dataset:
         name: ("predictor", np.array([row[name] for row in rows])) for name in ("bias", "bias_se", "p_value")
     }
     return xarray.Dataset(table | totals, coords={"predictor": predicted.predictor.values})
+
+
+def is_certain(table: xarray.Dataset) -> bool:
+    """Say whether everybody was sure to leave at once, and did: there is nothing to predict then."""
+    left = (table.predicted == 1.0) & (table.observed == 1.0)
+    return bool((left | (table["count"] == 0)).all())
 
 
 def _reliability_of(predicted: xarray.Dataset, bins: int) -> dict[str, Any]:

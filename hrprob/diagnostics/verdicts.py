@@ -10,6 +10,8 @@ import numpy as np
 import xarray
 from scipy import stats
 
+from hrprob.diagnostics.reneging import is_certain
+
 __all__ = [
     "Verdict",
     "on_calibration",
@@ -171,7 +173,7 @@ def _on_owed(owed: Mapping[str, xarray.Dataset]) -> Verdict:
 
 def on_reneging(truths: str, table: xarray.Dataset, scores: xarray.Dataset) -> list[Verdict]:
     """Return whether chances of reneging were right, by predictor."""
-    if bool((table.predicted == 1.0).all() and (table.observed == 1.0).all()):
+    if is_certain(table):
         words = (
             f"{truths}: everybody leaves after the first round, as was certain: there is nothing to predict"
         )
