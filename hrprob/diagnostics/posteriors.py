@@ -122,11 +122,7 @@ def _follow(
             lambda leaf: jnp.where(seen.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0.0), wide
         )
         absorbed = engine.absorb(target, belief, row)
-        belief = once(
-            jnp.asarray(due)[number + 1] | engine.worn(absorbed),
-            lambda belief: engine.fit(target, [(so_far, number + 1)], belief),
-            absorbed,
-        )
+        belief = engine.refresh(target, [(so_far, number + 1)], absorbed, jnp.asarray(due)[number + 1])
         at = jnp.asarray(place)[number + 1]
         looked = lambda z: z.at[at].set(_draw(engine, target, belief, by_draws, draws))  # noqa: E731
         return belief, once(at >= 0, looked, z)

@@ -21,7 +21,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob.errors import check_number
-from hrprob.estimation.posterior.rows import once
 from hrprob.policies import ledger
 from hrprob.policies.base import Learner, Seen
 from hrprob.policies.ledger import Ledger
@@ -153,11 +152,7 @@ class BayesLearner(Learner):
             (closed.rows, jnp.maximum(place + 1, 0) * self._slots),
             (closed.warm, self.warm_rows),
         ]
-        belief = once(
-            jnp.asarray(self.due)[number] | self.engine.worn(state.belief),
-            lambda belief: self.engine.fit(self.target, tables, belief),
-            state.belief,
-        )
+        belief = self.engine.refresh(self.target, tables, state.belief, jnp.asarray(self.due)[number])
         return BayesState(closed, belief)
 
     def quota(self, state: BayesState, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:

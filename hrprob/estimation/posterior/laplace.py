@@ -112,9 +112,9 @@ class Laplace:
         """Return the belief as it is: a stay counts from the next fit on."""
         return belief
 
-    def worn(self, belief: Normal) -> jax.Array:
-        """Return that the belief can wait for its next fit."""
-        return jnp.asarray(False)
+    def refresh(self, target: Target, tables: Any, belief: Normal, due: Any) -> Normal:
+        """Return the belief fitted anew where it is time, else as it is."""
+        return once(due, lambda belief: self.fit(target, tables, belief), belief)
 
     def fit(self, target: Target, tables: Any, start: Normal) -> Normal:
         """Return the approximation given ``tables``: pairs of data and rows in use."""

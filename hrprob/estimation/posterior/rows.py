@@ -17,7 +17,7 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import batching, mlir
 
-__all__ = ["once", "read_rows", "write_rows"]
+__all__ = ["once", "one_by_one", "read_rows", "write_rows"]
 
 
 def read_rows(buffer: jax.Array, first: Any, rows: int) -> jax.Array:
@@ -58,6 +58,42 @@ def once(condition: Any, function: Any, value: Any) -> Any:
         lambda pair: (jnp.zeros_like(pair[0]), function(pair[1])),
         (jnp.asarray(condition), value),
     )[1]
+
+
+def one_by_one(condition: Any, function: Any, value: Any, given: Any) -> Any:
+    """Return ``function(value, given)`` where ``condition`` holds, else ``value``.
+
+    As :func:`once`, for a function that is worth a program of its own: under ``vmap`` it runs for
+    those members of the batch for which the condition holds, one after another, and costs as
+    much as there are of them. It may look at arrays only through ``value`` and ``given``.
+
+    Examples
+    --------
+    >>> half = lambda value, given: value / given
+    >>> both = lambda condition, value: one_by_one(condition, half, value, jnp.asarray(2.0))
+    >>> jax.vmap(both)(jnp.asarray([True, False]), jnp.asarray([3.0, 3.0])).tolist()
+    [1.5, 3.0]
+    """
+
+    @jax.custom_batching.custom_vmap
+    def run(condition: Any, value: Any, given: Any) -> Any:
+        return function(value, given)
+
+    @run.def_vmap
+    def in_turn(size: int, batched: Any, *arguments: Any) -> Any:
+        spread = lambda leaf, has: leaf if has else jnp.broadcast_to(leaf, (size, *leaf.shape))  # noqa: E731
+        value = jax.tree.map(spread, arguments[1], batched[1])
+
+        def member(number: Any, done: Any) -> Any:
+            holds, own, seen = jax.tree.map(
+                lambda leaf, has: leaf[number] if has else leaf, arguments, tuple(batched)
+            )
+            after = once(holds, lambda value: run(holds, value, seen), own)
+            return jax.tree.map(lambda whole, new: whole.at[number].set(new), done, after)
+
+        return lax.fori_loop(0, size, member, value), jax.tree.map(lambda _: True, value)
+
+    return once(condition, lambda value: run(condition, value, given), value)
 
 
 def _read(buffer: jax.Array, first: jax.Array, *, rows: int, axis: int) -> jax.Array:

@@ -30,7 +30,6 @@ __all__ = [
     "agrees",
     "check_program",
     "extra_sites",
-    "layout",
     "log_density",
     "padded",
     "runs_alone",
@@ -108,12 +107,6 @@ def split(target: Target, sites: Sites, z: Any) -> dict[str, Any]:
         parts[name] = z[..., place:end].reshape(z.shape[:-1] + shape)
         place = end
     return parts
-
-
-def layout(target: Target, sites: Sites) -> np.ndarray:
-    """Return the entries of z in the order in which NumPyro lays the same sites out."""
-    parts = split(target, sites, np.arange(size(target, sites)))
-    return np.concatenate([np.ravel(parts[name]) for name in sorted(parts)])
 
 
 @runs_alone

@@ -11,11 +11,12 @@ the chance of the stay given all before it, with u = θᵀx ~ N(μ, s) and w = f
 Whenever it is time, and whenever the effective number of particles falls below a quarter, the
 particles are resampled and moved by Metropolis steps against all stays so far [1]_, in turn a
 leap to anywhere in the normal distribution with the particles' own moments, which most
-particles take, and a step of a random walk, which mends what that normal misses. Where less than
-a sixteenth of the particles carry the weight, they would be moved from hardly any places: instead they go back to
-where they were and on to the posterior p in several moves, against q^{1−τ}p^τ with q the
-normal of where they were and τ rising to 1, each time by as much as leaves a quarter of them
-[2]_. A draw takes a particle by its weight, θ given it, and keeps the pair as
+particles take, and a step of a random walk, which mends what that normal misses. Where
+less than a sixteenth of the particles carry the weight, they would be moved from hardly any places:
+instead they go back to where they were and on to the posterior p in several moves, against
+q^{1−τ}p^τ with q the normal of where they were and τ rising to 1, each time by as much as leaves a
+quarter of them [2]_. Of many trials those are moved, one after another, whose time it is: a move
+costs as much as thousands of users. A draw takes a particle by its weight, θ given it, and keeps the pair as
 :mod:`.conjugate` says: so the prior of θ is the one on the ball, exactly. Moving θ along with φ
 instead would be refused nine times in ten.
 
@@ -40,7 +41,7 @@ from hrprob.errors import InvalidInput, check_count
 from hrprob.estimation.contraction import contract
 from hrprob.estimation.factors import cholesky
 from hrprob.estimation.posterior.conjugate import keep_in_ball, log_chance_in_ball, prior_precision
-from hrprob.estimation.posterior.rows import once
+from hrprob.estimation.posterior.rows import once, one_by_one
 from hrprob.estimation.posterior.target import Target, sum_over_rows
 from hrprob.models import Gaussian, priors
 from hrprob.models.ball import from_ball, gain, to_ball
@@ -175,6 +176,14 @@ class SMC:
             belief.sum_rx + (stay.total / w)[:, None] * stay.x,
             belief.key,
         )
+
+    def refresh(self, target: Target, tables: Any, belief: Cloud, due: Any) -> Cloud:
+        """Return the particles moved where it is time or they are worn, else as they are."""
+
+        def fit(belief: Cloud, given: tuple[Target, Any]) -> Cloud:
+            return self.fit(*given, start=belief)
+
+        return one_by_one(due | self.worn(belief), fit, belief, (target, tables))
 
     def fit(self, target: Target, tables: Any, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all stays: pairs of data and rows in use."""

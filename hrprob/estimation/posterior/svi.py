@@ -1,10 +1,12 @@
 """Variational inference with NumPyro: the normal distribution in z that is closest to the posterior.
 
-The guide is ``AutoMultivariateNormal`` in the same coordinates as everywhere, so that
-what comes out is a mean and a factor, as with ``laplace``. Data are padded to a power
-of two and enter as arguments: a growing stream compiles anew only when it outgrows its
-padding. A fit can start from the last one. Latent sites of the program beyond θ and φ
-are part of the guide (:mod:`.sites`).
+The guide is ``AutoMultivariateNormal``, and what comes out is a mean and a factor in the
+same coordinates as everywhere, as with ``laplace``. It is found in stages, each in coordinates
+in which what the last one found is the standard normal distribution: so a step means the same
+after ten users as after ten thousand, when the posterior is a hundredth as wide. Data are
+padded to a power of two and enter as arguments: a growing stream compiles anew only when it
+outgrows its padding. A fit can start from the last one. Latent sites of the program beyond
+θ and φ are part of the guide (:mod:`.sites`).
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
+import numpyro
 from jax import lax
+from numpyro import distributions as dist
+from numpyro import handlers
+from numpyro.distributions import constraints
 from numpyro.infer import SVI as Inference
 from numpyro.infer import Trace_ELBO
 from numpyro.infer.autoguide import AutoMultivariateNormal
+from numpyro.infer.initialization import init_to_value
 from numpyro.optim import Adam
 
 from hrprob.errors import check_count, check_number
@@ -33,6 +39,10 @@ __all__ = ["SVI"]
 
 # Where nothing is known the guide starts at the prior's centre, well within its scale.
 _FIRST_SPREAD = 0.3
+# So often the coordinates are made anew from what was found so far.
+_STAGES = 4
+# Within a stage the step size falls to this share of its first value.
+_LAST_RATE = 1e-2
 
 
 @record(static=("steps", "particles"))
@@ -42,11 +52,11 @@ class SVI:
     Parameters
     ----------
     steps : int
-        Steps of the optimiser.
+        Steps of the optimiser, in all stages together.
     particles : int
         Draws from the guide in each.
     rate : float
-        First step size of Adam; it falls to a hundredth along a cosine.
+        First step size of Adam, in deviations of the guide; it falls to a hundredth in each stage.
     """
 
     kind: ClassVar[str] = "svi"
@@ -54,7 +64,7 @@ class SVI:
     refit: ClassVar[float] = 1.5
     steps: int = 2000
     particles: int = 8
-    rate: Any = 0.03
+    rate: Any = 0.1
 
     def __post_init__(self) -> None:
         settle(
@@ -98,26 +108,32 @@ class SVI:
 def _run(
     engine: SVI, target: Target, sites: program.Sites, data: Data, key: jax.Array, start: Normal
 ) -> Normal:
-    to_guide = program.layout(target, sites)
-    from_guide = np.argsort(to_guide)
-    guide = AutoMultivariateNormal(target.model.conditioned)
-    cosine = lambda step: engine.rate * (0.505 + 0.495 * jnp.cos(jnp.pi * step / engine.steps))  # noqa: E731
-    inference = Inference(
-        target.model.conditioned, guide, Adam(cosine), Trace_ELBO(num_particles=engine.particles)
-    )
-    args = (data, target.setting, target.prior)
-    tril = jnp.linalg.cholesky((start.factor @ start.factor.T)[to_guide][:, to_guide])
-    first = {"auto_loc": start.mean[to_guide], "auto_scale_tril": tril}
-    state = inference.init(key, *args, init_params=first)
+    size = start.mean.shape[0]
+    steps = -(-engine.steps // _STAGES)
 
-    def step(state: Any, _: None) -> tuple[Any, Any]:
-        state, _ = inference.update(state, *args)
-        found = inference.get_params(state)
-        return state, (found["auto_loc"], found["auto_scale_tril"])
+    def relative(guess: Normal) -> None:
+        """Be the posterior in the coordinates in which ``guess`` is the standard normal distribution."""
+        e = numpyro.sample("e", dist.ImproperUniform(constraints.real_vector, (), (size,)))
+        with handlers.block():  # the sites of the program itself are none of these coordinates
+            level = program.log_density(target, sites, guess.mean + guess.factor @ e, data)
+        numpyro.factor("posterior", level)
 
-    _, (means, factors) = lax.scan(step, state, None, engine.steps)
-    # The last tenth averaged: the noise of single steps is gone, the optimum long reached.
-    tail = max(engine.steps // 10, 1)
-    mean, factor = jnp.mean(means[-tail:], axis=0), jnp.mean(factors[-tail:], axis=0)
-    mean, covariance = mean[from_guide], (factor @ factor.T)[from_guide][:, from_guide]
-    return Normal(mean, mean, jnp.linalg.cholesky(covariance))
+    falling = lambda step: engine.rate * _LAST_RATE ** (step / steps)  # noqa: E731
+    guide = AutoMultivariateNormal(relative, init_loc_fn=init_to_value(values={"e": jnp.zeros(size)}))
+    inference = Inference(relative, guide, Adam(falling), Trace_ELBO(num_particles=engine.particles))
+    first = {"auto_loc": jnp.zeros(size), "auto_scale_tril": jnp.eye(size)}
+
+    def stage(guess: Normal, key: jax.Array) -> tuple[Normal, None]:
+        def step(state: Any, _: None) -> tuple[Any, Any]:
+            state, _ = inference.update(state, guess)
+            found = inference.get_params(state)
+            return state, (found["auto_loc"], found["auto_scale_tril"])
+
+        state = inference.init(key, guess, init_params=first)
+        _, found = lax.scan(step, state, None, steps)
+        # The last tenth averaged: the noise of single steps is gone.
+        shift, factor = (jnp.mean(leaf[-max(steps // 10, 1) :], axis=0) for leaf in found)
+        mean = guess.mean + guess.factor @ shift
+        return Normal(mean, mean, guess.factor @ factor), None
+
+    return lax.scan(stage, start, jax.random.split(key, _STAGES))[0]

@@ -48,6 +48,25 @@ def shift_and_ratio(draws, reference):
     return np.abs(both.mean(axis=0) - mean) / deviation, both.std(axis=0) / deviation
 
 
+def against_nuts(kind, target, data, draws):
+    """Return shift and ratio of deviations of θ and φ from those of nuts."""
+    one, other = (
+        sample(make_engine(name), target, data, jax.random.key(0), draws) for name in (kind, "nuts")
+    )
+    return shift_and_ratio(one, np.concatenate([other.theta, other.phi], axis=-1).reshape(-1, 8))
+
+
+def long_stays(rounds, seed):
+    """Return stays of so many rounds each."""
+    rng, users = np.random.default_rng(seed), len(rounds)
+    x = rng.normal(size=(users, 4))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    u, w = x @ THETA, x @ PHI + 2
+    mean = u + np.sqrt(w / rounds) * rng.normal(size=users)
+    within = w * np.where(rounds > 1, rng.chisquare(np.maximum(rounds - 1, 1)), 0.0)
+    return Stays(x, rounds, rounds * mean, within + rounds * mean**2)
+
+
 # The slow sampler keeps 90000 draws of 200 chains; two halves of it differ by 0.04 standard deviations
 # at most, and 4000 independent draws add 0.016. The rest of a bound is what an engine may be off.
 @pytest.mark.parametrize(
@@ -151,6 +170,26 @@ def test_many_trials_side_by_side_are_those_one_by_one(target):
             np.testing.assert_allclose(many.mean[..., trial], one(data).mean, rtol=1e-6, atol=1e-8)
 
 
+def test_smc_moves_only_the_trials_whose_particles_are_worn(target):
+    """Three trials of which the second has one particle with all the weight."""
+    engine = make_engine({"kind": "smc", "particles": 16, "moves": 1})
+    sets = [gathered(8, seed=seed) for seed in range(3)]
+    with double_precision():
+        cloud = engine.init(target)
+        even, uneven = jnp.zeros(16), jnp.zeros(16).at[3].set(30.0)
+        clouds = [cloud._replace(log_weight=weight) for weight in (even, uneven, even)]
+        stack = lambda trees: jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *trees)  # noqa: E731
+        refresh = jax.jit(lambda data, cloud, due: engine.refresh(target, [(data, 8)], cloud, due))
+        every = lambda due: jax.vmap(refresh, (-1, -1, None), -1)(stack(sets), stack(clouds), due)  # noqa: E731
+        worn, due = every(jnp.asarray(False)), every(jnp.asarray(True))
+        for trial, (data, before) in enumerate(zip(sets, clouds, strict=True)):
+            alone = jax.jit(lambda data, cloud: engine.fit(target, [(data, 8)], cloud))(data, before)
+            np.testing.assert_allclose(due.z[..., trial], alone.z, rtol=1e-12)
+            expected = alone if trial == 1 else before
+            np.testing.assert_allclose(worn.z[..., trial], expected.z, rtol=1e-12)
+            np.testing.assert_allclose(worn.covariance[..., trial], expected.covariance, rtol=1e-12)
+
+
 def both(z_phi):
     return jnp.concatenate([jnp.zeros_like(z_phi), z_phi], axis=-1)
 
@@ -198,19 +237,8 @@ def test_smc_is_moved_when_one_stay_outweighs_all_others(target, data):
 @pytest.mark.slow
 def test_smc_is_moved_when_its_particles_are_worn(target):
     """Long stays between two times at which a move is due, as a table of one's own may have them."""
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(119, 4))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    m = np.where(np.arange(119) < 100, 1.0, 300.0)
-    u, w = x @ THETA, x @ PHI + 2
-    mean = u + np.sqrt(w / m) * rng.normal(size=119)
-    within = w * np.where(m > 1, rng.chisquare(np.maximum(m - 1, 1)), 0.0)
-    data = Stays(x, m, m * mean, within + m * mean**2)
-    found = {}
-    for kind in ("nuts", "smc"):
-        draws = sample(make_engine(kind), target, data, jax.random.key(0), 4000)
-        found[kind] = np.concatenate([draws.theta, draws.phi], axis=-1).reshape(-1, 8)
-    apart = np.abs(found["smc"].mean(axis=0) - found["nuts"].mean(axis=0)) / found["nuts"].std(axis=0)
+    data = long_stays(np.where(np.arange(119) < 100, 1.0, 300.0), seed=1)
+    apart, _ = against_nuts("smc", target, data, 4000)
     # Unmoved they are off by 0.6.
     assert apart.max() < 0.2
 
@@ -349,23 +377,23 @@ def test_nuts_is_sound_with_every_model_and_near_the_edge_of_the_ball(model, phi
 @pytest.mark.parametrize("users", [30, *(pytest.param(n, marks=pytest.mark.study) for n in (100, 300))])
 def test_svi_has_the_means_of_nuts_from_thirty_users_on(users, target):
     data = gathered(users, seed=users)
-    found = {}
-    for kind in ("nuts", "svi"):
-        draws = sample(make_engine(kind), target, data, jax.random.key(0), 8000)
-        found[kind] = np.concatenate([draws.theta, draws.phi], axis=-1).reshape(-1, 8)
-    apart = np.abs(found["svi"].mean(axis=0) - found["nuts"].mean(axis=0)) / found["nuts"].std(axis=0)
+    apart, _ = against_nuts("svi", target, data, 8000)
     # Two means of some thousand draws differ by 0.02 themselves.
     assert apart.max() < 0.2
+
+
+@pytest.mark.slow
+def test_svi_finds_a_posterior_far_narrower_than_the_prior(target):
+    """Its steps follow the guide's own scale: with those of a wide posterior it ends 0.4 deviations off."""
+    apart, ratio = against_nuts("svi", target, long_stays(np.full(100, 2e4), seed=2), 8000)
+    assert apart.max() < 0.1
+    assert np.abs(np.log(ratio)).max() < 0.1
 
 
 @pytest.mark.slow
 def test_smc_draws_in_the_ball_where_data_put_theta_beyond_it(target):
     # Given what these 30 users did, one try in forty at θ lies in the ball: the others are beyond the bound.
     data = gathered(30, seed=30)
-    found = {}
-    for kind in ("nuts", "smc"):
-        draws = sample(make_engine(kind), target, data, jax.random.key(0), 4000)
-        found[kind] = np.concatenate([draws.theta, draws.phi], axis=-1).reshape(-1, 8)
-    apart = np.abs(found["smc"].mean(axis=0) - found["nuts"].mean(axis=0)) / found["nuts"].std(axis=0)
+    apart, _ = against_nuts("smc", target, data, 4000)
     # Four clouds of 256 particles know a mean to 0.03 standard deviations, 4000 draws of nuts to 0.02.
     assert apart.max() < 0.15
