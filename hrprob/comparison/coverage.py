@@ -15,7 +15,7 @@ from hrprob.estimation.contraction import contract
 from hrprob.policies.base import Policy
 from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import arrivals
+from hrprob.problem.arrivals import checked_arrivals
 from hrprob.simulation.engine import advance, begin, warm_up
 from hrprob.source import trial_keys
 
@@ -82,7 +82,7 @@ def _look(
         carry = warm_up(problem, bound, keys, carry)
     held, sizes = [], []
     for first, last in zip([0, *marks[:-1]], marks, strict=True):
-        arrived = arrivals(problem, keys, np.arange(first + 1, last + 1, dtype=np.uint32))
+        arrived = checked_arrivals(problem, keys, np.arange(first + 1, last + 1, dtype=np.uint32))
         carry, _ = advance(problem.rules, bound, keys, carry, arrived)
         errors, radii = _errors(bound, carry.learning.state, problem.theta, problem.phi)
         held.append(np.asarray(errors <= radii))

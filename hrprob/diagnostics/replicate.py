@@ -37,7 +37,7 @@ from hrprob.models import Data, Rounds, Setting, Stays
 from hrprob.policies.base import Policy, Seen
 from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import BLOCK_OF_ROUNDS, Arrivals, arrivals
+from hrprob.problem.arrivals import BLOCK_OF_ROUNDS, Arrivals, checked_arrivals
 from hrprob.record import record, with_fields
 from hrprob.simulation.serving import Learning, serve
 from hrprob.source import Source, trial_keys
@@ -309,7 +309,8 @@ def _play(
     stretch = min(users, _LONGEST_STRETCH, max(16, _MOST_CONTEXT_NUMBERS // size))
     parts, recorded = [], np.zeros(lanes)
     for first in range(1, users + 1, stretch):
-        arrived = arrivals(played, keys, np.arange(first, first + stretch, dtype=np.uint32))
+        coming = np.arange(first, first + stretch, dtype=np.uint32)
+        arrived = checked_arrivals(played, keys, coming, users - first + 1)
         learning, noted = _advance(problem, policy, own, keys, learning, arrived)
         # Trials first, as readers want them; users past the last are those that filled the stretch.
         both = (noted, arrived.beta)
@@ -328,7 +329,7 @@ def _fresh(problem: Problem, keys: Keys, users: int, points: int) -> tuple[np.nd
     lanes = keys[0].shape[0]
     if points == 0:
         return np.zeros((lanes, 0, problem.dimension)), np.zeros((lanes, 0))
-    arrived = arrivals(problem, keys, np.arange(users + 1, users + points + 1, dtype=np.uint32))
+    arrived = checked_arrivals(problem, keys, np.arange(users + 1, users + points + 1, dtype=np.uint32))
     contexts = np.moveaxis(np.asarray(arrived.contexts[:, 0]), -1, 0)
     return contexts, np.asarray(arrived.beta).T
 

@@ -381,6 +381,7 @@ def _dataset(
 ) -> xarray.Dataset:
     kept = np.mean(np.isfinite(found["phi error"]), axis=0) >= 0.9
     n = wanted[kept]
+    radii = _radii(dict(sets), wanted, delta)
 
     def quantile(name: str) -> np.ndarray:
         return np.nanquantile(found[name][:, kept], 1.0 - delta, axis=0)
@@ -404,7 +405,7 @@ def _dataset(
 
     return xarray.Dataset(
         {
-            "radius": of_versions(lambda p, v: radius_of(sets[v], p, n, delta)),
+            "radius": of_versions(lambda p, v: np.asarray(radii[v][p])[kept]),
             "quantile": (by, np.array([quantile(f"{p} error") for p in PARAMETERS])),
             "quantile_simultaneous": (by, np.array([quantile(f"{p} largest") for p in PARAMETERS])),
             "factor": of_versions(lambda p, v: quantile(f"{p} largest share {v}")),

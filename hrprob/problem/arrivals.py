@@ -16,7 +16,7 @@ from hrprob.errors import InvalidInput
 from hrprob.problem.problem import Problem
 from hrprob.source import Source
 
-__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "check_arrivals", "from_functions"]
+__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "checked_arrivals", "from_functions"]
 
 # Rounds whose noise is drawn in bulk. Few stays are longer; those draw the rest as they go.
 BLOCK_OF_ROUNDS = 16
@@ -49,18 +49,27 @@ def from_functions(problem: Problem) -> bool:
     return any(hasattr(part, "check_arrived") for part in (problem.contexts, problem.satisfaction))
 
 
-def check_arrivals(problem: Problem, arrived: Arrivals, users: int, trials: int) -> None:
-    """Raise unless the first users and trials of a stretch are fit to be played.
+def checked_arrivals(
+    problem: Problem,
+    keys: tuple[jax.Array, jax.Array],
+    users: np.ndarray,
+    first_users: int | None = None,
+    first_trials: int | None = None,
+) -> Arrivals:
+    """Return these users of these trials; raise unless the first of them are fit to be played.
 
     Only what somebody's functions return can be otherwise; all else is looked at when it is made.
+    Users and trials beyond the first so many fill a stretch and count for nothing.
     """
+    arrived = arrivals(problem, keys, users)
     for name, given in (("contexts", arrived.contexts), ("satisfaction", arrived.beta)):
         check = getattr(getattr(problem, name), "check_arrived", None)
         if check is not None:
             try:
-                check(np.asarray(arrived.users)[:users], np.asarray(given)[:users, ..., :trials])
+                check(users[:first_users], np.asarray(given)[:first_users, ..., :first_trials])
             except InvalidInput as complaint:
                 raise complaint.within(name) from None
+    return arrived
 
 
 @jax.jit

@@ -35,7 +35,7 @@ from hrprob.errors import InvalidInput, check_count
 from hrprob.policies.base import Policy
 from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import Arrivals, arrivals, check_arrivals, from_functions
+from hrprob.problem.arrivals import Arrivals, arrivals, checked_arrivals, from_functions
 from hrprob.problem.problem import Rules
 from hrprob.simulation.results import Recorder, Timing, kept_users
 from hrprob.simulation.serving import Learning, Served, serve, serve_at_random
@@ -262,7 +262,7 @@ def _stretches(
 
     def make(first: int) -> Future[tuple[Arrivals, Timing]]:
         numbers = np.arange(first, first + cuts.stretch, dtype=np.uint32)
-        return pool.submit(_timed, _arrive, problem, keys, numbers, users - first + 1, trials)
+        return pool.submit(_timed, checked_arrivals, problem, keys, numbers, users - first + 1, trials)
 
     upcoming = make(cuts.firsts[0])
     for place, first in enumerate(cuts.firsts):
@@ -272,19 +272,12 @@ def _stretches(
         yield first, arrived
 
 
-def _arrive(problem: Problem, keys: Keys, numbers: np.ndarray, users: int, trials: int) -> Arrivals:
-    """Return a stretch of users, of which the first ``users`` and ``trials`` count and are checked."""
-    arrived = arrivals(problem, keys, numbers)
-    check_arrivals(problem, arrived, users, trials)
-    return arrived
-
-
 def _check_warm_up(problem: Problem, keys: Keys, users: int, stretch: int, trials: int) -> None:
     """Raise unless the warm-up users are fit to be played: :func:`warm_up` makes them where none can complain."""
     with double_precision():
         for first in range(0, users, stretch):
             numbers = np.arange(WARMUP_USERS + first, WARMUP_USERS + first + stretch, dtype=np.uint32)
-            _arrive(problem, keys, numbers, users - first, trials)
+            checked_arrivals(problem, keys, numbers, users - first, trials)
 
 
 def _timed(function: Callable[..., Any], *args: Any) -> tuple[Any, Timing]:

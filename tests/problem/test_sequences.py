@@ -14,6 +14,8 @@ import pytest
 
 import hrprob
 from hrprob import config
+from hrprob.comparison.coverage import coverage
+from hrprob.diagnostics.replicate import Truths, gather
 from hrprob.errors import InvalidInput
 from hrprob.precision import double_precision
 from hrprob.problem.arrivals import Arrivals, arrivals
@@ -265,6 +267,23 @@ def test_what_a_function_gives_late_is_checked(then: Any, field: str, words: str
     assert error.field == field
     assert words in str(error)
     assert "so it is for user 70;" in str(error)
+
+
+def _gathered(problem: hrprob.Problem) -> Any:
+    truths = Truths(np.tile(problem.theta, (2, 1)), np.tile(problem.phi, (2, 1)))
+    return gather(problem, hrprob.Random(), truths, users=80, seed=0)
+
+
+def _covered(problem: hrprob.Problem) -> Any:
+    return coverage(problem, hrprob.HRUCB(), users=[10, 80], trials=2)
+
+
+@pytest.mark.parametrize("use", [_gathered, _covered])
+def test_what_a_function_gives_late_is_checked_for_data_sets_and_coverage_too(use: Any) -> None:
+    error = complaint(lambda: use(with_functions(70, satisfaction=(jnp.nan, 0.0))))
+    assert error.field == "satisfaction.function"
+    assert "so it is for user 70;" in str(error)
+    use(with_functions(82, satisfaction=(jnp.nan, 0.0)))
 
 
 def test_a_function_is_not_asked_about_users_who_do_not_come() -> None:

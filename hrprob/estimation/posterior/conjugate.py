@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from hrprob.estimation.contraction import contract
 from hrprob.estimation.factors import cholesky
 
-__all__ = ["draw_in_ball", "keep_in_ball", "log_chance_in_ball", "prior_precision"]
+__all__ = ["draw_in_ball", "keep_in_ball", "log_chance_in_ball", "prior_precision", "pulled_onto_ball"]
 
 # Tries at a draw in the ball. Under the prior with d = 4 all fail once in 3000 times, and never later.
 _TRIES = 32
@@ -47,8 +47,19 @@ def keep_in_ball(
     size, log_chance = _size_and_log_chance(tries, radius, wanted)
     kept = (size <= 1.0) & (jax.random.uniform(key, size.shape) < jnp.exp(log_chance))
     number = jnp.argmax(kept)
-    one = tries[number]
-    return one / jnp.maximum(jnp.sqrt(contract(one, one)) / radius, 1.0), number
+    return pulled_onto_ball(tries[number], radius), number
+
+
+def pulled_onto_ball(theta: jax.Array, radius: Any) -> jax.Array:
+    """Return the nearest point of the ball to each θ (..., d).
+
+    Examples
+    --------
+    >>> pulled_onto_ball(jnp.asarray([[0.0, 4.0], [0.0, 0.5]]), 1.0).tolist()
+    [[0.0, 1.0], [0.0, 0.5]]
+    """
+    length = jnp.sqrt(contract(theta, theta)) / radius
+    return theta / jnp.maximum(length, 1.0)[..., None]
 
 
 def log_chance_in_ball(tries: jax.Array, radius: Any, wanted: Any = 0.0) -> jax.Array:

@@ -40,7 +40,12 @@ from jax import lax
 from hrprob.errors import InvalidInput, check_count
 from hrprob.estimation.contraction import contract
 from hrprob.estimation.factors import cholesky
-from hrprob.estimation.posterior.conjugate import keep_in_ball, log_chance_in_ball, prior_precision
+from hrprob.estimation.posterior.conjugate import (
+    keep_in_ball,
+    log_chance_in_ball,
+    prior_precision,
+    pulled_onto_ball,
+)
 from hrprob.estimation.posterior.rows import once, one_by_one
 from hrprob.estimation.posterior.target import Target, sum_over_rows
 from hrprob.models import Gaussian, priors
@@ -281,8 +286,7 @@ class SMC:
         off = contract(cholesky(belief.covariance), noise[:, None, :])
         tries = jnp.concatenate([mean + off, mean - off])
         level = log_chance_in_ball(tries, radius, wanted) + jnp.tile(jnp.log(weight), 2)
-        length = jnp.sqrt(contract(tries, tries)) / radius
-        pulled = tries / jnp.maximum(length, 1.0)[:, None]
+        pulled = pulled_onto_ball(tries, radius)
         z = jnp.concatenate([_roughly_from_ball(pulled, radius), jnp.tile(belief.z, (2, 1))], axis=-1)
         return jax.nn.softmax(level) @ z
 
