@@ -1,12 +1,12 @@
 """Variational inference with NumPyro: the normal distribution in z that is closest to the posterior.
 
 The guide is ``AutoMultivariateNormal``, and what comes out is a mean and a factor in the
-same coordinates as everywhere, as with ``laplace``. It is found in stages, each in coordinates
-in which what the last one found is the standard normal distribution: so a step means the same
-after ten users as after ten thousand, when the posterior is a hundredth as wide. Data are
-padded to a power of two and enter as arguments: a growing stream compiles anew only when it
-outgrows its padding. A fit can start from the last one. Latent sites of the program beyond
-θ and φ are part of the guide (:mod:`.sites`).
+same coordinates as everywhere, as with ``laplace``. It starts from the normal distribution at the
+mode, and is found in stages, each in coordinates in which what the last one found is the standard normal
+distribution: so a step means the same after ten users as after ten thousand, when the posterior
+is a hundredth as wide. Data are padded to a power of two and enter as arguments: a growing stream
+compiles anew only when it outgrows its padding. The search for the mode can start from the
+last fit. Latent sites of the program beyond θ and φ are part of the guide (:mod:`.sites`).
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ from hrprob.record import record, settle
 
 __all__ = ["SVI"]
 
-# Where nothing is known the guide starts at the prior's centre, well within its scale.
-_FIRST_SPREAD = 0.3
 # So often the coordinates are made anew from what was found so far.
-_STAGES = 4
+_STAGES = 2
 # Within a stage the step size falls to this share of its first value.
 _LAST_RATE = 1e-2
 
@@ -62,14 +60,14 @@ class SVI:
     kind: ClassVar[str] = "svi"
     streaming: ClassVar[bool] = False
     refit: ClassVar[float] = 1.5
-    steps: int = 2000
+    steps: int = 1000
     particles: int = 8
-    rate: Any = 0.1
+    rate: Any = 0.05
 
     def __post_init__(self) -> None:
         settle(
             self,
-            steps=check_count("steps", self.steps, remedy="some thousand reach the optimum"),
+            steps=check_count("steps", self.steps, remedy="a thousand reach the optimum"),
             particles=check_count("particles", self.particles, remedy="they make the gradient less noisy"),
             rate=check_number("rate", self.rate, low=0, open_low=True, remedy="it is a step size"),
         )
@@ -79,14 +77,13 @@ class SVI:
         return laplace.Laplace().init(target)
 
     def fit(self, target: Target, data: Data, key: jax.Array, start: Normal | None = None) -> Normal:
-        """Return the guide fitted to ``data``, from that of ``start`` where there is one."""
+        """Return the guide fitted to ``data``, the mode searched from the mean of ``start`` if there is one."""
         wide, sites = program.padded(target, data)
-        size = program.size(target, sites)
-        mean, factor = jnp.zeros(size), _FIRST_SPREAD * jnp.eye(size)
+        place = jnp.zeros(program.size(target, sites))
         if start is not None:
             known = start.mean.shape[0]  # what a policy kept has no sites beyond θ and φ
-            mean, factor = mean.at[:known].set(start.mean), factor.at[:known, :known].set(start.factor)
-        return _run(self, target, sites, wide, key, Normal(mean, mean, factor))
+            place = place.at[:known].set(start.mean)
+        return _run(self, target, sites, wide, key, place)
 
     def keep(self, target: Target, belief: Normal) -> Normal:
         """Return what a policy keeps of a fit: all of it that tells of θ and φ."""
@@ -106,16 +103,19 @@ class SVI:
 @functools.partial(jax.jit, static_argnames="sites")
 @program.runs_alone
 def _run(
-    engine: SVI, target: Target, sites: program.Sites, data: Data, key: jax.Array, start: Normal
+    engine: SVI, target: Target, sites: program.Sites, data: Data, key: jax.Array, start: jax.Array
 ) -> Normal:
-    size = start.mean.shape[0]
+    size = start.shape[0]
     steps = -(-engine.steps // _STAGES)
+
+    def density(z: jax.Array) -> jax.Array:
+        return program.log_density(target, sites, z, data)
 
     def relative(guess: Normal) -> None:
         """Be the posterior in the coordinates in which ``guess`` is the standard normal distribution."""
         e = numpyro.sample("e", dist.ImproperUniform(constraints.real_vector, (), (size,)))
         with handlers.block():  # the sites of the program itself are none of these coordinates
-            level = program.log_density(target, sites, guess.mean + guess.factor @ e, data)
+            level = density(guess.mean + guess.factor @ e)
         numpyro.factor("posterior", level)
 
     falling = lambda step: engine.rate * _LAST_RATE ** (step / steps)  # noqa: E731
@@ -136,4 +136,4 @@ def _run(
         mean = guess.mean + guess.factor @ shift
         return Normal(mean, mean, guess.factor @ factor), None
 
-    return lax.scan(stage, start, jax.random.split(key, _STAGES))[0]
+    return lax.scan(stage, laplace.at_mode(density, start), jax.random.split(key, _STAGES))[0]
