@@ -511,6 +511,31 @@ class WithError(Model):
             numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
 
 
+class Groups(Model):
+    """Rounds in groups whose effects may all be nothing: the density grows without bound as their spread goes to 0."""
+
+    def program(self, data, setting, prior):
+        theta, phi = priors.sample(prior, setting)
+        u, w = setting.moments(theta, phi, data.x)
+        spread = numpyro.sample("spread", dist.HalfNormal(1.0))
+        with numpyro.plate("group", 8):
+            effect = numpyro.sample("effect", dist.Normal(0.0, spread))
+        rows = data.x.shape[0]
+        with numpyro.plate("row", rows):
+            one = dist.Normal((u + effect[jnp.arange(rows) % 8])[:, None], jnp.sqrt(w)[:, None])
+            numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
+
+
+class Nowhere(Model):
+    """A program without a density: the variance has lost its offset."""
+
+    def program(self, data, setting, prior):
+        theta, phi = priors.sample(prior, setting)
+        with numpyro.plate("row", data.x.shape[0]):
+            deviation = jnp.sqrt(data.x @ phi - 2.0)
+            numpyro.sample("r", dist.Normal((data.x @ theta)[:, None], deviation[:, None]).to_event(1))
+
+
 class Coin(OpenT):
     """A latent whole number."""
 
@@ -609,6 +634,7 @@ def test_programs_that_an_engine_cannot_take(table, registered):
         (DoubleExponential, "smc", "normal outcomes"),
         (Coin, "nuts", "whole numbers"),
         (Headless, "svi", "`theta` and `phi`"),
+        (Nowhere, {"kind": "svi", "steps": 4}, "no finite density"),
         (TwoFaced, "laplace", "row_log_likelihood"),
         (Observed, "laplace", "row_log_likelihood"),
         (Program, "laplace", r"write `outcome\(self, u, w\)`"),
@@ -657,6 +683,16 @@ def test_a_model_of_ones_own_is_fitted_by_all_who_can(table, registered):
     chance = noise.cdf((0.1 - u) / np.sqrt(w))
     said = by_nuts.predict([[0.6, 0.0]], beta=0.1)
     assert float(said.reneging_chance.sel(statistic="mean")[0]) == pytest.approx(chance.mean(), rel=1e-6)
+
+
+@pytest.mark.slow
+def test_groups_that_do_not_differ_leave_theta_and_phi_their_spread(table, registered):
+    model = own(Groups)
+    by_svi, by_nuts = (hrprob.fit(table, engine, model=model).summary() for engine in ("svi", "nuts"))
+    for name in ("theta[x1]", "theta[x2]", "phi[x1]", "phi[x2]"):
+        one, other = by_svi.sel(parameter=name), by_nuts.sel(parameter=name)
+        assert abs(float(one["mean"] - other["mean"])) < 0.2 * float(other.sd)
+        assert float(one.sd / other.sd) == pytest.approx(1.0, abs=0.15)
 
 
 @pytest.mark.slow

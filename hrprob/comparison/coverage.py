@@ -16,7 +16,7 @@ from hrprob.policies.base import Policy
 from hrprob.precision import double_precision
 from hrprob.problem import Problem
 from hrprob.problem.arrivals import checked_arrivals
-from hrprob.simulation.engine import advance, begin, warm_up
+from hrprob.simulation.engine import advance, begin, check_warm_up, warm_up
 from hrprob.source import trial_keys
 
 __all__ = ["coverage"]
@@ -79,6 +79,7 @@ def _look(
     bound, keys = policy.bind(problem, marks[-1]), trial_keys(seed, np.arange(trials))
     carry = begin(bound, keys)
     if bound.warmup:
+        check_warm_up(problem, keys, bound.warmup)
         carry = warm_up(problem, bound, keys, carry)
     held, sizes = [], []
     for first, last in zip([0, *marks[:-1]], marks, strict=True):

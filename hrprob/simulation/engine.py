@@ -231,8 +231,7 @@ def _play_block(
         keys = trial_keys(seed, trials)
     # The last block is filled up with trials that nobody asked for.
     real = int(np.sum(trials < recorder.trials.stop))
-    if from_functions(problem):
-        _check_warm_up(problem, keys, max(policy.warmup for policy in policies.values()), cuts.stretch, real)
+    check_warm_up(problem, keys, max(policy.warmup for policy in policies.values()), cuts.stretch, real)
     pauses = {name: policy.pauses(recorder.users) for name, policy in policies.items()}
     begun = {
         name: pool.submit(_timed, _begin, problem, policy, keys, pauses[name])
@@ -272,8 +271,12 @@ def _stretches(
         yield first, arrived
 
 
-def _check_warm_up(problem: Problem, keys: Keys, users: int, stretch: int, trials: int) -> None:
+def check_warm_up(
+    problem: Problem, keys: Keys, users: int, stretch: int = 64, trials: int | None = None
+) -> None:
     """Raise unless the warm-up users are fit to be played: :func:`warm_up` makes them where none can complain."""
+    if not from_functions(problem):
+        return
     with double_precision():
         for first in range(0, users, stretch):
             numbers = np.arange(WARMUP_USERS + first, WARMUP_USERS + first + stretch, dtype=np.uint32)

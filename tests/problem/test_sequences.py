@@ -296,9 +296,13 @@ def test_a_function_is_not_asked_about_users_who_do_not_come() -> None:
 def test_what_a_function_gives_to_warm_up_users_is_checked() -> None:
     problem = with_functions(0, satisfaction=(jnp.inf, 0.0))
     assert np.all(np.isfinite(hrprob.simulate(problem, hrprob.Random(), users=80, trials=2).regret))
-    error = complaint(lambda: hrprob.simulate(problem, hrprob.Greedy(warmup=2), users=80, trials=2))
-    assert error.field == "satisfaction.function"
-    assert "so it is for warm-up user 0;" in str(error)
+    for use in (
+        lambda: hrprob.simulate(problem, hrprob.Greedy(warmup=2), users=80, trials=2),
+        lambda: coverage(problem, hrprob.HRUCB(warmup=2), users=[10], trials=2),
+    ):
+        error = complaint(use)
+        assert error.field == "satisfaction.function"
+        assert "so it is for warm-up user 0;" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -40,7 +39,7 @@ from hrprob.estimation.posterior.rows import once
 from hrprob.estimation.posterior.target import Curve, Target
 from hrprob.record import record, settle
 
-__all__ = ["Laplace", "Normal", "at_mode", "fit", "refine"]
+__all__ = ["Laplace", "Normal", "fit", "refine"]
 
 _MOST_STEPS = 60
 # Newton's decrement at which the search ends: the mode is then within 0.003 standard deviations.
@@ -140,7 +139,7 @@ class Laplace:
 
 def fit(target: Target, tables: Any, start: jax.Array) -> Normal:
     """Return the corrected Laplace approximation, searched from ``start``."""
-    end = _climb(lambda z: target.curve(z, tables), start)
+    end = _climb(target, tables, start)
     mode = end.z + end.to_go
     values, vectors = _curvature(end.curve)
     covariance = (vectors / values) @ vectors.T
@@ -151,27 +150,6 @@ def fit(target: Target, tables: Any, start: jax.Array) -> Normal:
     # Axes that are equally long have no directions of their own: a draw may depend on the triangular
     # factor, never on the eigenvectors.
     return Normal(mode, mode + shift, _cholesky(covariance))
-
-
-def at_mode(log_density: Callable[[jax.Array], jax.Array], start: jax.Array) -> Normal:
-    """Return the plain Laplace approximation to any density, searched from ``start``.
-
-    Examples
-    --------
-    >>> found = at_mode(lambda z: -0.5 * jnp.sum((2.0 * z - 1.0) ** 2), jnp.zeros(2))
-    >>> found.mean.tolist(), jnp.diagonal(found.factor).tolist()
-    ([0.5, 0.5], [0.5, 0.5])
-    """
-
-    def look(z: jax.Array) -> tuple[Curve, Curve]:
-        value, gradient = jax.value_and_grad(log_density)(z)
-        curve = Curve(value, gradient, jax.hessian(log_density)(z))
-        return curve, curve
-
-    end = _climb(look, start)
-    values, vectors = _curvature(end.curve)
-    mode = end.z + end.to_go
-    return Normal(mode, mode, _cholesky((vectors / values) @ vectors.T))
 
 
 def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
@@ -198,12 +176,12 @@ def _quasi_normal(dimension: int, points: int) -> np.ndarray:
     return np.asarray(norm.ppf(qmc.Sobol(dimension, seed=0).random_base2(power)))
 
 
-def _climb(look: Callable[[jax.Array], tuple[Curve, Curve]], start: jax.Array) -> _Search:
+def _climb(target: Target, tables: Any, start: jax.Array) -> _Search:
     def advance(now: _Search) -> _Search:
         length = jnp.linalg.norm(now.to_go)
         part = jnp.minimum(1.0, now.radius / jnp.maximum(length, 1e-12))
         z = now.z + part * now.to_go
-        raw, curve = look(z)
+        raw, curve = target.curve(z, tables)
         values, vectors = _curvature(curve)
         step = vectors @ ((vectors.T @ curve.gradient) / values)
         near = contract(step, curve.gradient) < _CLOSE

@@ -1,12 +1,12 @@
 """Variational inference with NumPyro: the normal distribution in z that is closest to the posterior.
 
 The guide is ``AutoMultivariateNormal``, and what comes out is a mean and a factor in the
-same coordinates as everywhere, as with ``laplace``. It starts from the normal distribution at the
-mode, and is found in stages, each in coordinates in which what the last one found is the standard normal
-distribution: so a step means the same after ten users as after ten thousand, when the posterior
-is a hundredth as wide. Data are padded to a power of two and enter as arguments: a growing stream
-compiles anew only when it outgrows its padding. The search for the mode can start from the
-last fit. Latent sites of the program beyond θ and φ are part of the guide (:mod:`.sites`).
+same coordinates as everywhere, as with ``laplace``. It is found in stages, each in coordinates
+in which what the last one found is the standard normal distribution: so a step means the same
+after ten users as after ten thousand, when the posterior is a hundredth as wide. Data are
+padded to a power of two and enter as arguments: a growing stream compiles anew only when it
+outgrows its padding. A fit can start from the last one. Latent sites of the program beyond
+θ and φ are part of the guide (:mod:`.sites`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 from jax import lax
 from numpyro import distributions as dist
@@ -27,19 +28,23 @@ from numpyro.infer.autoguide import AutoMultivariateNormal
 from numpyro.infer.initialization import init_to_value
 from numpyro.optim import Adam
 
-from hrprob.errors import check_count, check_number
+from hrprob.errors import InvalidInput, check_count, check_number
 from hrprob.estimation.posterior import laplace
 from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.laplace import Normal
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
+from hrprob.precision import is_traced
 from hrprob.record import record, settle
 
 __all__ = ["SVI"]
 
-# So often the coordinates are made anew from what was found so far.
-_STAGES = 2
-# Within a stage the step size falls to this share of its first value.
+# The first stage tells where to look, the second on which scale; two more for posteriors a thousandth as wide as
+# the prior, and on the edge of a ball.
+_STAGES = 4
+# Where nothing is known the guide starts well within the prior's scale, which is 1 in z.
+_FIRST_SPREAD = 0.3
+# Within a stage the step size falls to this share of its first value: a thousandth of a deviation.
 _LAST_RATE = 1e-2
 
 
@@ -50,7 +55,7 @@ class SVI:
     Parameters
     ----------
     steps : int
-        Steps of the optimiser, in all stages together.
+        Steps of the optimiser, a quarter of them, rounded up, in each of four stages.
     particles : int
         Draws from the guide in each.
     rate : float
@@ -60,14 +65,14 @@ class SVI:
     kind: ClassVar[str] = "svi"
     streaming: ClassVar[bool] = False
     refit: ClassVar[float] = 1.5
-    steps: int = 1000
+    steps: int = 2000
     particles: int = 8
-    rate: Any = 0.05
+    rate: Any = 0.1
 
     def __post_init__(self) -> None:
         settle(
             self,
-            steps=check_count("steps", self.steps, remedy="a thousand reach the optimum"),
+            steps=check_count("steps", self.steps, remedy="some thousand reach the optimum"),
             particles=check_count("particles", self.particles, remedy="they make the gradient less noisy"),
             rate=check_number("rate", self.rate, low=0, open_low=True, remedy="it is a step size"),
         )
@@ -77,13 +82,19 @@ class SVI:
         return laplace.Laplace().init(target)
 
     def fit(self, target: Target, data: Data, key: jax.Array, start: Normal | None = None) -> Normal:
-        """Return the guide fitted to ``data``, the mode searched from the mean of ``start`` if there is one."""
+        """Return the guide fitted to ``data``, in the coordinates of ``start`` first where there is one."""
         wide, sites = program.padded(target, data)
-        place = jnp.zeros(program.size(target, sites))
+        size = program.size(target, sites)
+        mean, factor, spread = jnp.zeros(size), jnp.eye(size), _FIRST_SPREAD
         if start is not None:
+            spread = 1.0
             known = start.mean.shape[0]  # what a policy kept has no sites beyond θ and φ
-            place = place.at[:known].set(start.mean)
-        return _run(self, target, sites, wide, key, place)
+            mean, factor = mean.at[:known].set(start.mean), factor.at[:known, :known].set(start.factor)
+        found = _run(self, target, sites, wide, key, Normal(mean, mean, factor), spread)
+        if not is_traced(found) and not np.all(np.isfinite(found.factor)):
+            remedy = "svi got no finite density or gradient on its way; look at the program, or take nuts"
+            raise InvalidInput("engine", "must find a posterior", self.kind, remedy)
+        return found
 
     def keep(self, target: Target, belief: Normal) -> Normal:
         """Return what a policy keeps of a fit: all of it that tells of θ and φ."""
@@ -103,32 +114,37 @@ class SVI:
 @functools.partial(jax.jit, static_argnames="sites")
 @program.runs_alone
 def _run(
-    engine: SVI, target: Target, sites: program.Sites, data: Data, key: jax.Array, start: jax.Array
+    engine: SVI,
+    target: Target,
+    sites: program.Sites,
+    data: Data,
+    key: jax.Array,
+    start: Normal,
+    spread: Any,
 ) -> Normal:
-    size = start.shape[0]
+    size = start.mean.shape[0]
     steps = -(-engine.steps // _STAGES)
-
-    def density(z: jax.Array) -> jax.Array:
-        return program.log_density(target, sites, z, data)
 
     def relative(guess: Normal) -> None:
         """Be the posterior in the coordinates in which ``guess`` is the standard normal distribution."""
         e = numpyro.sample("e", dist.ImproperUniform(constraints.real_vector, (), (size,)))
         with handlers.block():  # the sites of the program itself are none of these coordinates
-            level = density(guess.mean + guess.factor @ e)
+            level = program.log_density(target, sites, guess.mean + guess.factor @ e, data)
         numpyro.factor("posterior", level)
 
     falling = lambda step: engine.rate * _LAST_RATE ** (step / steps)  # noqa: E731
     guide = AutoMultivariateNormal(relative, init_loc_fn=init_to_value(values={"e": jnp.zeros(size)}))
     inference = Inference(relative, guide, Adam(falling), Trace_ELBO(num_particles=engine.particles))
-    first = {"auto_loc": jnp.zeros(size), "auto_scale_tril": jnp.eye(size)}
 
-    def stage(guess: Normal, key: jax.Array) -> tuple[Normal, None]:
+    def stage(guess: Normal, given: tuple[jax.Array, jax.Array]) -> tuple[Normal, None]:
+        key, spread = given
+
         def step(state: Any, _: None) -> tuple[Any, Any]:
             state, _ = inference.update(state, guess)
             found = inference.get_params(state)
             return state, (found["auto_loc"], found["auto_scale_tril"])
 
+        first = {"auto_loc": jnp.zeros(size), "auto_scale_tril": spread * jnp.eye(size)}
         state = inference.init(key, guess, init_params=first)
         _, found = lax.scan(step, state, None, steps)
         # The last tenth averaged: the noise of single steps is gone.
@@ -136,4 +152,5 @@ def _run(
         mean = guess.mean + guess.factor @ shift
         return Normal(mean, mean, guess.factor @ factor), None
 
-    return lax.scan(stage, laplace.at_mode(density, start), jax.random.split(key, _STAGES))[0]
+    spreads = jnp.ones(_STAGES).at[0].set(spread)
+    return lax.scan(stage, start, (jax.random.split(key, _STAGES), spreads))[0]
