@@ -13,7 +13,12 @@ References
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import signal
 import textwrap
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +42,7 @@ __all__ = [
     "plot_lifetime",
     "plot_regret",
     "save",
+    "saving_aside",
     "style",
 ]
 
@@ -246,6 +252,34 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         figure.set_layout_engine("none")  # laid out once, which is half of the work
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.set_layout_engine(layout)
+
+
+@contextlib.contextmanager
+def saving_aside() -> Iterator[Callable[[Figure, Path, str], None]]:
+    """Yield a :func:`save` that returns at once; a process of its own writes, and is done when the context ends.
+
+    Drawing is the work of one core, and cannot share it with other threads of Python.
+    """
+    begun: list[Future[None]] = []
+    # Not a fork: of a program with threads that would be half a program.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _leave_interrupts) as pool:
+        begun.append(pool.submit(_get_ready))
+        try:
+            yield lambda figure, folder, name: begun.append(pool.submit(save, figure, folder, name))
+            for one in begun:
+                one.result()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _leave_interrupts() -> None:
+    """Leave an interrupt from the keyboard, which reaches all processes, to the one that was called."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _get_ready() -> None:
+    """Do nothing: the process is then there, with this module."""
 
 
 def _comparable(losses: np.ndarray) -> np.ndarray:

@@ -176,3 +176,18 @@ def test_files_are_the_same_each_time(tmp_path):
     for end in ("png", "svg"):
         assert (tmp_path / f"first.{end}").read_bytes() == (tmp_path / f"second.{end}").read_bytes()
     assert b"policy 0" in (tmp_path / "first.svg").read_bytes()
+
+
+def test_a_process_aside_writes_the_same_bytes(tmp_path):
+    figure = plots.plot_regret(CASES["alike"])
+    (tmp_path / "aside").mkdir()
+    with plots.saving_aside() as save:
+        save(figure, tmp_path / "aside", "regret")
+    plots.save(figure, tmp_path, "regret")
+    for name in ("regret.png", "regret.svg"):
+        assert (tmp_path / "aside" / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_what_fails_aside_fails_here(tmp_path):
+    with pytest.raises(FileNotFoundError), plots.saving_aside() as save:
+        save(plots.plot_regret(CASES["alike"]), tmp_path / "nowhere", "regret")

@@ -51,7 +51,16 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str], pr
     if arguments.quick:
         say("QUICK: too few data sets for fine distinctions; this shows that it works.")
     with output.staged(arguments.out, job="diagnose") as folder:
-        done = diagnose(study, sizes, say=say, progress=progress, finished=lambda found: _draw(found, folder))
+        drawn: set[str] = set()
+        with plots.saving_aside() as save:
+
+            def draw_of(found: dict[str, Any]) -> None:
+                # What is there is drawn while parts that take long go on.
+                for name, figure in draw(found, drawn).items():
+                    save(figure, folder, name)
+                    drawn.add(name)
+
+            done = diagnose(study, sizes, say=say, progress=progress, finished=draw_of)
         facts = {
             "program": "hrprob",
             "job": "diagnose",
@@ -87,20 +96,12 @@ def _named(option: str, text: str) -> Any:
 
 
 def write(folder: Path, done: Diagnosis, facts: dict[str, Any], quick: bool = False) -> None:
-    """Write the files of a diagnosis into an empty folder."""
-    _draw(done._asdict(), folder)
+    """Write the files of a diagnosis beside its figures."""
     output.write_json(folder / "calibration.json", to_plain(done))
     to_tree(done).to_netcdf(folder / "diagnostics.nc", engine="h5netcdf")
     write_page(folder / "report.html", done, folder, quick)
     files = sorted([path.name for path in folder.iterdir()] + [output.MANIFEST])
     output.write_json(folder / output.MANIFEST, facts | output.environment() | {"files": files})
-
-
-def _draw(found: dict[str, Any], folder: Path) -> None:
-    """Draw what has not been drawn yet; parts that take long go on meanwhile."""
-    drawn = {path.stem for path in folder.glob("*.svg")}
-    for name, figure in draw(found, drawn).items():
-        plots.save(figure, folder, name)
 
 
 def to_tree(done: Diagnosis) -> xarray.DataTree:

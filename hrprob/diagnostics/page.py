@@ -14,6 +14,7 @@ import hrprob
 from hrprob.diagnostics import figures
 from hrprob.diagnostics.reneging import is_certain
 from hrprob.diagnostics.study import AT_TRUTH, DELTA, Diagnosis
+from hrprob.estimation.posterior.base import export
 from hrprob.report import Report
 
 __all__ = ["draw", "write_page"]
@@ -68,8 +69,8 @@ def draw(found: Mapping[str, Any], drawn: Collection[str] = ()) -> dict[str, Fig
         for figure in [make(found)]
         if figure is not None  # where there is nothing to see
     }
-    if "reference" in found and "trace" not in drawn:
-        made |= figures.plot_chains(found["reference"])
+    if "posteriors" in found and "trace" not in drawn:
+        made |= figures.plot_chains(export(found["posteriors"]["nuts"]))
     return made
 
 
