@@ -87,8 +87,40 @@ _SLOW = (
     "test_readme.py::test_examples_run",
 )
 _STUDIES = (
+    "estimation/posterior/test_contract.py::test_engines_keep_their_contract[gaussian-gaussian-nuts]",
+    "estimation/posterior/test_contract.py::test_engines_keep_their_contract[gaussian-gaussian-svi]",
+    "estimation/posterior/test_contract.py::test_engines_keep_their_contract[mixture-uniform",
+    "estimation/posterior/test_engines.py::test_svi_has_the_means_of_nuts_from_thirty_users_on",
+    "estimation/posterior/test_target.py::test_derivatives_are_those_of_the_log_density[student-t",
+    "policies/test_contract.py::test_batched_is_as_one_by_one[bayes",
+    "policies/test_contract.py::test_batched_is_as_one_by_one[ids]",
+    "policies/test_contract.py::test_compiled_is_as_interpreted[bayes",
+    "policies/test_contract.py::test_compiled_is_as_interpreted[ids]",
+    "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[contextual-ids]",
+    "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[weighted-oful]",
+    "policies/test_thompson.py::test_every_bayesian_policy_learns[bayes",
+    "policies/test_thompson.py::test_every_way_of_learning_learns[{'model': 'student-t'}]",
     "policies/test_thompson.py::test_engines_from_outside_compile_once[nuts]",
     "policies/test_thompson.py::test_laplace_and_smc_cost_the_same",
+    # Eager and active policies equal their loops in the paper's setting and with extensions, which is tested.
+    *(
+        f"simulation/test_against_plain.py::test_engine_equals_plain_loop_elsewhere[{policy}"
+        for policy in (
+            "cmdp arbitrary-sets",
+            "cmdp by users-alone",
+            "greedy eager",
+            "hr-ucb corrected-alone",
+            "hr-ucb eager",
+            "linucb eager",
+            "linucb informative",
+            "oracle eager",
+            "random eager",
+            "sigma-max-ucb eager",
+            "sigma-max-ucb paper-line",
+        )
+    ),
+    "simulation/test_against_plain.py::test_engine_equals_plain_loop[greedy eager informative]",
+    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb eager, wrong noise]",
     "simulation/test_invariance.py::test_long_runs_in_other_stretches[16777216]",
     "test_fit.py::test_a_value_for_each_round",
     "test_speed.py::test_cost",
