@@ -125,7 +125,9 @@ def test_engines_keep_their_contract(model, prior, engine, plain):
     own = {"nuts": 0.0, "svi": 0.2, "laplace": 0.15, "smc": 0.1}[engine]
     assert np.all(np.abs(got.mean(axis=0) - mean) < (own + 0.17) * deviation)
     # Where truncated outcomes cut the posterior off, the closest normal is 0.85 as wide; svi finds its width to 0.07.
-    assert np.all(np.abs(got.std(axis=0) / deviation - 1) < {"nuts": 0.1, "svi": 0.3}.get(engine, 0.2))
+    cut_off = (model, engine) == ("truncated-normal", "svi")
+    wide = 0.3 if cut_off else {"nuts": 0.1}.get(engine, 0.2)
+    assert np.all(np.abs(got.std(axis=0) / deviation - 1) < wide)
 
     tree = export(draws)
     assert tree["posterior"]["theta"].dims == ("chain", "draw", "feature")
