@@ -181,6 +181,7 @@ BELIEFS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("true", "believed", "words"), BELIEFS)
 def test_a_run_says_what_a_policy_takes_for_what(call, tmp_path, true, believed, words):
     path = tmp_path / "wrong.toml"
@@ -191,6 +192,7 @@ def test_a_run_says_what_a_policy_takes_for_what(call, tmp_path, true, believed,
     assert f"\nG takes {words}\n" in out
 
 
+@pytest.mark.slow
 def test_a_run_says_that_a_short_file_begins_again(call, small, tmp_path):
     (tmp_path / "beta.csv").write_text("beta\n0.5\n-1\n")
     levels = 'satisfaction = { kind = "sequence", levels = "beta.csv" }\n[run]'

@@ -61,6 +61,7 @@ def good(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_fit_prints_a_table_and_leaves_its_results(call, good, tmp_path):
     status, out, err = call(good, *QUICK, "--prob", 0.8, "--draws", 500, "--seed", 4, "--out", "a/fit")
     assert (status, err) == (0, "")
@@ -192,6 +193,7 @@ def test_options_that_cannot_be_used(call, good, tmp_path, arguments, words):
     assert [entry.name for entry in tmp_path.iterdir()] == ["rounds.csv"]
 
 
+@pytest.mark.slow
 def test_what_is_left_out_of_a_file_is_said(call, good, monkeypatch):
     monkeypatch.setattr("hrprob.fitting.tree.MOST_ENTRIES", dict.fromkeys(MOST_ENTRIES, 250 * 60))
     status, out, _ = call(good, *QUICK, "--draws", 500, "--out", "r")

@@ -111,6 +111,7 @@ def test_tables_that_are_none_are_refused(data, field, words):
     assert complaint.value.field == field
 
 
+@pytest.mark.slow
 def test_gathered_rounds_are_those_that_were_played():
     problem = hrprob.Problem(theta=[0.9, 0.3], phi=[-1.0, -1.0], satisfaction=hrprob.Uniform(-3.0, 0.5))
     table = gather(problem, hrprob.Random(), users=80, seed=4, most_rounds=40)
@@ -148,6 +149,7 @@ def test_what_cannot_be_played_is_refused(options, field):
     assert complaint.value.field == field
 
 
+@pytest.mark.slow
 def test_a_problem_says_what_is_fitted(monkeypatch):
     class Enough(Exception):
         pass
@@ -206,6 +208,7 @@ def test_options_that_cannot_be_used(table, options, field):
     assert complaint.value.field == field
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_draws(table, posterior):
     again, other = hrprob.fit(table, "laplace", seed=3), hrprob.fit(table, "laplace", seed=4)
     np.testing.assert_array_equal(again.theta, posterior.theta)
@@ -353,6 +356,7 @@ def test_lifetimes_without_end_are_infinite(posterior):
 
 
 # Leaving out one of two rounds of a stay can change much; that is about these data.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
 def test_a_tree_has_what_arviz_looks_for(table, posterior):
     tree = posterior.to_datatree()
@@ -396,6 +400,7 @@ def test_a_tree_has_what_arviz_looks_for(table, posterior):
         posterior.to_datatree(pointwise="some")
 
 
+@pytest.mark.slow
 def test_many_rounds_leave_every_kth_draw(posterior, monkeypatch):
     whole = posterior.to_datatree()
     limits = {"log_likelihood": 2000 * ROUNDS, "posterior_predictive": 900 * ROUNDS, "prior_predictive": 1}
@@ -627,6 +632,7 @@ def test_open_sites_are_fitted_along(table, engine, registered, tmp_path):
         hrprob.Posterior.load(tmp_path / "open.nc")
 
 
+@pytest.mark.slow
 def test_programs_that_an_engine_cannot_take(table, registered):
     for model, engine, words in (
         (OpenT, "laplace", "take nuts or svi"),
@@ -695,6 +701,7 @@ def test_groups_that_do_not_differ_leave_theta_and_phi_their_spread(table, regis
         assert float(one.sd / other.sd) == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.study
 @pytest.mark.slow
 def test_a_value_for_each_round(registered):
     table = some_rounds(20)

@@ -28,6 +28,7 @@ def test_ratio_to_a_c_loop(speed: ModuleType) -> None:
     assert engine / loop <= 8
 
 
+@pytest.mark.study
 def test_cost_of_a_trial_is_flat(speed: ModuleType) -> None:
     costs = speed.by_trials((20, 100, 400), users=10000)
     middle = sorted(costs.values())[1]
@@ -35,6 +36,7 @@ def test_cost_of_a_trial_is_flat(speed: ModuleType) -> None:
         assert cost == pytest.approx(middle, rel=0.25), trials
 
 
+@pytest.mark.study
 def test_cost_is_linear_in_users(speed: ModuleType) -> None:
     costs = speed.by_users((10000, 30000, 90000))
     middle = sorted(costs.values())[1]
@@ -42,5 +44,6 @@ def test_cost_is_linear_in_users(speed: ModuleType) -> None:
         assert cost == pytest.approx(middle, rel=0.25), users
 
 
+@pytest.mark.study
 def test_memory(speed: ModuleType) -> None:
     assert speed.peak_memory(trials=400) < 700

@@ -47,6 +47,7 @@ def test_problems_differ_as_they_say(suite):
     assert np.linalg.norm(risk.theta) < risk.satisfaction.low
 
 
+@pytest.mark.slow
 def test_one_command_plays_it(tmp_path, capsys, monkeypatch, suite):
     few = {name: make(name, {}) for name in ("greedy", "linucb", "random")}
     small = {name: suite[name].replace(policies=few) for name in ("one-set", "two-actions")}

@@ -47,6 +47,7 @@ def played(tmp_path_factory):
     return play
 
 
+@pytest.mark.slow
 def test_results_of_the_same_users_become_one(played):
     one, other = played("greedy", "hr"), played("greedy", "random", "hr2", trials=3)
     pooled = pool([*read(one), *read(other)])
@@ -59,6 +60,7 @@ def test_results_of_the_same_users_become_one(played):
     assert hrprob.compare(data).trials == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "why"), [({"seed": 1}, "seed 0, .* has 1"), ({"users": 30}, "users 40, .* has 30")]
 )
@@ -67,11 +69,13 @@ def test_results_of_other_users_are_refused(played, changes, why):
         pool([*read(played("greedy", "hr")), *read(played("random", **changes))])
 
 
+@pytest.mark.slow
 def test_another_problem_is_no_rival(played):
     with pytest.raises(InvalidInput, match="different problems"):
         pool([*read(played("greedy", "hr")), *read(played("random", theta=0.3))])
 
 
+@pytest.mark.slow
 def test_several_problems_are_a_suite(played, tmp_path, capsys):
     folders = [str(played("greedy", "random")), str(played("greedy", "random", theta=0.3))]
     out = tmp_path / "out"
@@ -86,6 +90,7 @@ def test_several_problems_are_a_suite(played, tmp_path, capsys):
     assert cli.main(["compare", *folders, "--out", str(out), "--quiet"]) == 0
 
 
+@pytest.mark.slow
 def test_trials_are_added_from_the_command_line(played, capsys):
     folder = str(played("greedy", "random"))
     assert cli.main(["compare", folder, "--until", "0.05", "--most-trials", "40"]) == 0

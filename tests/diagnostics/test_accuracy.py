@@ -7,7 +7,7 @@ from .accuracy import compare, draws, gathered
 
 
 # Two runs of nuts with 4000 draws differ by about 0.03 standard deviations; the rest is what an engine may be off.
-@pytest.mark.slow
+@pytest.mark.study
 def test_laplace_and_smc_are_close_to_nuts():
     stays = gathered(100, sets=2)
     for users in (10, 100):

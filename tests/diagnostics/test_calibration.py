@@ -49,6 +49,7 @@ def calibrated_places(rng, sets, dimension, users=3, points=8):
     return xarray.Dataset(values, coords={"users": [10, 30, 100][:users], "point": names})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sets", "dimension"), [(200, 4), (32, 4), (32, 1)])
 def test_what_is_calibrated_fails_as_rarely_as_is_said(sets, dimension):
     rng, times = np.random.default_rng(3), 300

@@ -94,7 +94,7 @@ def test_a_part_that_fails_stops_the_others():
     assert len(begun) < 500
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("engine", ["nuts", "svi"])
 def test_a_sampler_is_looked_at_on_some_of_the_data_sets(engine):
     problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Ball(actions=3))
@@ -104,7 +104,7 @@ def test_a_sampler_is_looked_at_on_some_of_the_data_sets(engine):
     assert done.judged[engine].attrs["data_sets"] == 20
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_nothing_to_predict_where_everybody_leaves():
     problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], satisfaction=hrprob.Infinite())
     done = study.diagnose(study_of(problem), dataclasses.replace(study.QUICK, sets=20, truth_sets=20))
@@ -114,7 +114,7 @@ def test_nothing_to_predict_where_everybody_leaves():
     assert "reneging" not in page.draw(done._asdict())
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_a_quick_diagnosis_leaves_all_that_it_promises(file, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["diagnose", str(file), "--out", str(out), "--quick"]) == 0

@@ -20,7 +20,7 @@ from hrprob.models import Setting, make_model, make_prior
 from hrprob.noise import StudentT
 from hrprob.record import record
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.study
 
 PROBLEM = hrprob.Problem()
 TARGET = Target(make_model("gaussian"), make_prior("uniform"), Setting.of(PROBLEM))

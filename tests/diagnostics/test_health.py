@@ -70,7 +70,7 @@ def test_energy_is_that_of_the_textbook():
     assert found == pytest.approx(plain.min(), rel=0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_weights_tell_on_an_approximation_that_is_too_narrow():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(60, 2))

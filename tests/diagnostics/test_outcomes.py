@@ -49,6 +49,7 @@ def t_density(e):
     return stats.t.logpdf(e / np.sqrt(0.5), 4) - np.log(np.sqrt(0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "fits"), [(normal, True), (student, False)])
 def test_heavy_tails_are_seen_by_every_check(noise, fits):
     r, x = outcomes_of(noise)

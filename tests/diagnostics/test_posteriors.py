@@ -13,7 +13,7 @@ from hrprob.precision import double_precision
 from .toy import PROBLEM, TARGET, toy
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("kind", ["laplace", "svi"])
 def test_side_by_side_and_one_by_one_are_the_same(kind):
     engine = make_engine({"kind": kind, "points": 0} if kind == "laplace" else {"kind": kind, "steps": 300})

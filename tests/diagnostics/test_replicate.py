@@ -23,6 +23,7 @@ def data():
     return gather(PROBLEM, hrprob.Greedy(), same_truths(), users=USERS, seed=SEED, cap=np.inf, fresh=3)
 
 
+@pytest.mark.slow
 def test_data_sets_are_the_trials_of_a_simulation(data):
     run = hrprob.simulate(PROBLEM, hrprob.Greedy(), users=USERS, trials=SETS, seed=SEED)
     np.testing.assert_array_equal(data.played, run.lifetime.isel(policy=0).values)
@@ -49,7 +50,7 @@ def test_recording_stops_at_the_cap_and_stays_do_not(data):
     assert capped.outcomes.shape[-1] == CAP
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_every_data_set_has_its_own_truth():
     # The oracle looks at the truth: side by side it must do what it does alone.
     truths = draw_truths(make_prior("uniform"), Setting.of(PROBLEM), sets=3, seed=1)
@@ -68,7 +69,7 @@ def test_fresh_contexts_are_nobodys(data):
     assert not served & {tuple(x) for x in data.fresh.reshape(-1, 2)}
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_a_block_ends_when_there_is_enough():
     blocks = list(
         gather_blocks(PROBLEM, hrprob.Random(), same_truths(), users=40000, seed=SEED, cap=np.inf, enough=100)

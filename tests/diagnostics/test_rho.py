@@ -61,6 +61,7 @@ def compared():
     return problem, rho.compare_sets(design, most=100, replications=40, fits=20, seed=1)
 
 
+@pytest.mark.slow
 def test_the_printed_set_is_hundreds_of_times_too_wide(compared):
     _, found = compared
     of = found.sel(parameter="phi")
@@ -81,6 +82,7 @@ def test_the_printed_set_is_hundreds_of_times_too_wide(compared):
     assert np.all(found.posterior_coverage >= 13 / 20)
 
 
+@pytest.mark.slow
 def test_what_the_gap_is_made_of_multiplies_to_the_gap(compared):
     problem, found = compared
     parts = rho.owed(found, problem)
@@ -92,6 +94,7 @@ def test_what_the_gap_is_made_of_multiplies_to_the_gap(compared):
     assert "union over n" in words[-1].words
 
 
+@pytest.mark.slow
 def test_the_factor_is_what_the_printed_radius_may_shrink_by(compared):
     _, found = compared
     for parameter in rho.PARAMETERS:
@@ -104,6 +107,7 @@ def test_the_factor_is_what_the_printed_radius_may_shrink_by(compared):
         assert np.all((held >= 0.9) & (held <= 0.925))
 
 
+@pytest.mark.slow
 def test_the_largest_share_is_that_along_all_sizes():
     # By hand: one round after another, the error over the radius at each size, and the largest so far.
     problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.4])
@@ -124,6 +128,7 @@ def test_the_largest_share_is_that_along_all_sizes():
         np.testing.assert_allclose(found.largest_share.sel(version="paper")[number], largest, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_sets_know_the_bounds_and_the_prior():
     problem = hrprob.Problem(bounds=hrprob.Bounds(theta=3.0, phi=2.0))
     sets = rho.printed_sets(problem, 1.0, None)
@@ -141,6 +146,7 @@ def test_sets_know_the_bounds_and_the_prior():
     assert radius[1] < radius[0]
 
 
+@pytest.mark.slow
 def test_a_set_that_covers_as_often_as_it_says_is_not_blamed(compared):
     problem, found = compared
     parts = {"fixed": rho.owed(found, problem)}

@@ -226,6 +226,7 @@ def test_theorem_2_holds_with_them():
     assert np.all(gain <= found.c3 * np.abs(u[1] - u[0]) + found.c4 * np.abs(v[1] - v[0]))
 
 
+@pytest.mark.slow
 def test_domains_without_finite_constants_are_refused():
     with pytest.raises(InvalidInput, match=r"`variance_floor` must lie in \(0, 3.8\], got 0"):
         lipschitz_constants(LINK, 1.2, beta_low=-1.0, beta_high=1.0, variance_floor=0)

@@ -43,6 +43,7 @@ def assert_same(first, second, rtol=1e-12):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, np.abs(b).max()), err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "d", "ridge"),
     [

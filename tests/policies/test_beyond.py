@@ -106,6 +106,7 @@ def check_twin(twins: ModuleType, twin: type, policy: Any, problem: hrprob.Probl
 FIRST = list({kind: variant for variant, (kind, _, _) in reversed(VARIANTS.items())}.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variant",
     [
@@ -119,6 +120,7 @@ def test_compiled_is_as_the_plain_loop(twins: ModuleType, variant: str) -> None:
     check_twin(twins, twins.TWINS[kind], make(kind, parameters), problem, users)
 
 
+@pytest.mark.slow
 def test_calibrated_is_as_the_plain_loop(twins: ModuleType) -> None:
     """Up to 20 users quantiles are due after each of them."""
     policy = make("hr-ucb-exact", ALL | {"radius": "calibrated"})
@@ -137,6 +139,7 @@ BEYOND = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BEYOND)
 def test_one_action_costs_nothing(kind: str) -> None:
     problem = ONE_SET.replace(contexts=hrprob.Finite([[[0.4, 0.1, 0.3, -0.2]]]))

@@ -97,6 +97,7 @@ def policy(request: pytest.FixtureRequest) -> Any:
         yield made.bind(OWN.get(request.param, PROBLEM), USERS)
 
 
+@pytest.mark.slow
 def test_compiled_is_as_interpreted(policy: Policy) -> None:
     users = given(1, users=2 if policy.kind in QUICK else 4)
     compiled_state, compiled_actions = jax.jit(run)(policy, users)
@@ -106,6 +107,7 @@ def test_compiled_is_as_interpreted(policy: Policy) -> None:
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=1e-11), compiled_state, state)
 
 
+@pytest.mark.slow
 def test_batched_is_as_one_by_one(policy: Policy) -> None:
     several = [given(seed) for seed in range(TRIALS)]
     batched = jax.tree.map(lambda *leaves: jnp.stack(leaves), *several)
@@ -372,6 +374,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PROGRAMS)
 def test_numbers_share_a_program_and_options_do_not(kind: str) -> None:
     advance.clear_cache()

@@ -115,6 +115,7 @@ def test_an_eager_policy_has_a_row_for_each_action():
     assert state.ledger.actions.tolist() == [-1] * 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["gaussian", "student-t"])
 def test_a_round_is_taken_where_it_can_be_written_down(model):
     """Stays are long here: lazy and eager, what counts as taken is what the ledger has."""
@@ -135,6 +136,7 @@ def test_a_round_is_taken_where_it_can_be_written_down(model):
             assert np.all(written < served.lifetime.sum(axis=0))
 
 
+@pytest.mark.slow
 def test_an_engine_outside_the_program_is_fitted_between_stretches():
     policy = make("thompson", {"engine": {"kind": "svi", "steps": 30}, "refit": 2.0})
     with double_precision():
@@ -290,6 +292,7 @@ def test_every_bayesian_policy_learns(kind):
     assert float(last.sel(policy="policy")) < 0.5 * float(last.sel(policy="random"))
 
 
+@pytest.mark.study
 @pytest.mark.slow
 def test_laplace_and_smc_cost_the_same():
     policies = {engine: hrprob.Thompson(engine=engine) for engine in ("laplace", "smc")}

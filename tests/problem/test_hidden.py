@@ -44,6 +44,7 @@ def digits() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.kind)
 @pytest.mark.parametrize(("u", "w"), [(0.2, 2.0), (-0.9, 0.7), (0.9, 0.15)])
 def test_uniform_levels_against_brute_force(noise: Noise, u: float, w: float) -> None:
@@ -65,6 +66,7 @@ SHARP = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", SHARP, ids=lambda noise: f"{noise.kind}-{noise!r}"[:60])
 @pytest.mark.parametrize(("u", "w"), [(0.53, 0.002), (-0.5, 0.1), (-0.98, 1e-4), (1.5, 0.03)])
 def test_uniform_levels_where_lifetimes_are_steep(noise: Noise, u: float, w: float) -> None:
@@ -88,6 +90,7 @@ def test_uniform_levels_where_lifetimes_are_steep(noise: Noise, u: float, w: flo
     assert hidden == (pytest.approx(wanted, rel=1e-8) if np.isfinite(wanted) else math.inf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", SHARP, ids=lambda noise: f"{noise.kind}-{noise!r}"[:60])
 def test_without_variance_a_round_is_the_last_where_the_level_is_above(noise: Noise) -> None:
     u = np.array([-2.0, 0.53, 2.0])
@@ -123,6 +126,7 @@ def test_uniform_levels_where_the_variance_is_at_its_floor() -> None:
     assert float(got) == pytest.approx(wanted, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mean", "deviation", "u", "w"),
     [
@@ -169,6 +173,7 @@ def test_redrawn_normal_levels_where_the_step_is_steep(noise: Noise, w: float) -
     assert float(got) == pytest.approx(wanted, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.3, 0.9])
 @pytest.mark.parametrize(
     "noise",
@@ -185,6 +190,7 @@ def test_normal_levels_where_the_tail_has_more_than_one_law(noise: Noise, share:
         check_against_trapezoids(levels, u, w, noise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deviation", [0.5, 1.5, 5.0])
 @pytest.mark.parametrize("df", [2.1, 5.0, 100.0, 400.0])
 def test_normal_levels_far_wider_than_student_t_outcomes(df: float, deviation: float) -> None:
@@ -202,12 +208,14 @@ def check_against_trapezoids(levels: hrprob.NormalLevels, u: float, w: float, no
     assert float(got) == pytest.approx(wanted, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_normal_levels_where_hardly_anybody_leaves() -> None:
     redrawn = hrprob.Redrawn(hrprob.NormalLevels(-20.0, 1.0)).rounds(1.0, 0.5, math.nan, NORMAL)
     closed = NORMAL.inverse_chance(-21.0 / math.sqrt(1.5))
     assert float(redrawn) == pytest.approx(float(closed), rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISES[1:], ids=lambda noise: noise.kind)
 def test_normal_levels_under_other_noises(noise: Noise) -> None:
     levels, u, w = hrprob.NormalLevels(0.1, 0.3), 0.4, 1.5
@@ -251,6 +259,7 @@ def test_a_kept_level_makes_longer_stays_than_a_new_one_every_round() -> None:
     assert np.all(kept > new)
 
 
+@pytest.mark.slow
 def test_derivatives_pass_through_the_average() -> None:
     nodes = hrprob.Uniform(-1.0, 1.0).nodes()
     with double_precision():
@@ -265,6 +274,7 @@ def complaint(**changes: object) -> InvalidInput:
     return caught.value
 
 
+@pytest.mark.slow
 def test_normal_levels_too_wide_to_have_an_average_are_refused() -> None:
     """The least variance of an outcome is f(−‖φ*‖) = 2 − √1.74 = 0.681, its root 0.825."""
     hrprob.Problem(satisfaction=hrprob.Hidden(hrprob.NormalLevels(0.0, 0.82)))
@@ -283,6 +293,7 @@ def test_normal_levels_too_wide_to_have_an_average_are_refused() -> None:
     hrprob.Problem(noise=hrprob.StudentT(), satisfaction=hrprob.Hidden(hrprob.NormalLevels(0.0, 3.0)))
 
 
+@pytest.mark.slow
 def test_the_limit_is_where_the_average_becomes_infinite() -> None:
     near, over = (
         hrprob.Hidden(hrprob.NormalLevels(0.0, s)).rounds(0.1, 1.0, math.nan, NORMAL) for s in (0.99, 1.0)
@@ -341,6 +352,7 @@ def test_only_distributions_can_be_hidden(kind: type, of: object) -> None:
     assert caught.value.field == "of"
 
 
+@pytest.mark.slow
 def test_normal_levels_can_be_hidden_under_a_mixture() -> None:
     problem = hrprob.Problem(
         phi=(0.2, 0.1, 0.1, 0.1),

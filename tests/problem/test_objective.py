@@ -54,6 +54,7 @@ def test_what_earns_nothing_is_worth_nothing_for_ever():
     assert total(1.0, np.array([2.0])).tolist() == [2.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", [hrprob.Lifetime(), hrprob.Reward(), hrprob.MeanVariance(0.4)])
 @pytest.mark.parametrize("satisfaction", [hrprob.Uniform(), hrprob.Redrawn(), hrprob.Hidden()])
 def test_costs_of_rounds_add_up_to_what_a_stay_loses(objective, satisfaction):

@@ -278,6 +278,7 @@ def _covered(problem: hrprob.Problem) -> Any:
     return coverage(problem, hrprob.HRUCB(), users=[10, 80], trials=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", [_gathered, _covered])
 def test_what_a_function_gives_late_is_checked_for_data_sets_and_coverage_too(use: Any) -> None:
     error = complaint(lambda: use(with_functions(70, satisfaction=(jnp.nan, 0.0))))

@@ -66,12 +66,14 @@ def test_second_call_takes_finished_parts_over(folder, capsys):
     assert after["curves"] == before["curves"]
 
 
+@pytest.mark.slow
 def test_other_settings_are_played_anew(folder, capsys):
     arguments = ["reproduce", "--panel", "c", "--users", "1100", "--trials", "2", "--out", str(folder)]
     assert main(arguments) == 0
     assert "taken from" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_broken_part_is_played_anew(tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "released.nc").write_bytes(b"not a file of ours")

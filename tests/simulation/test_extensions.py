@@ -83,6 +83,7 @@ def cases() -> list[tuple[str, str, str, bool]]:
     return sorted(set(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "level", "objective", "redrawn"), cases())
 def test_values_are_means_of_what_users_bring(noise: str, level: str, objective: str, redrawn: bool) -> None:
     rng = np.random.default_rng(11)
@@ -140,6 +141,7 @@ def assert_mean_zero(surplus: np.ndarray) -> None:
     assert abs(surplus.mean()) < ERRORS * surplus.std() / math.sqrt(surplus.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["hidden", "redrawn", *(pytest.param(name, marks=pytest.mark.study) for name in list(WORLDS)[2:])],
@@ -148,6 +150,7 @@ def test_the_oracles_value_is_the_mean_of_its_lifetimes(name: str) -> None:
     assert_mean_zero(lost(WORLDS[name], hrprob.Oracle()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "policy"),
     [
@@ -202,6 +205,7 @@ class Probe(hrprob.Policy):
         return Log(state.selected, state.seen + jnp.where(jnp.isnan(seen.beta), 0.0, 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "eager"),
     [
@@ -259,6 +263,7 @@ def samples(policy: hrprob.Policy, users: int = 400, trials: int = 16) -> tuple[
         return np.array(taken), np.asarray(carry.learning.state.inverse)
 
 
+@pytest.mark.slow
 def test_a_chosen_sample_set_keeps_to_the_budget_spends_it_and_informs_more() -> None:
     growth, users = 1.0, 400
     width = {"radius": "constant", "xi": 10.0, "growth": growth}
@@ -275,6 +280,7 @@ def test_a_chosen_sample_set_keeps_to_the_budget_spends_it_and_informs_more() ->
     assert gain.mean() > ERRORS * gain.std(ddof=1) / math.sqrt(gain.size)
 
 
+@pytest.mark.slow
 def test_with_room_for_all_every_round_is_taken() -> None:
     width = {"radius": "constant", "xi": 10.0, "growth": 50.0}
     first, _ = samples(hrprob.HRUCB(**width), 60)
@@ -303,6 +309,7 @@ def test_bad_samples_and_beliefs_are_named(make: Any, field: str) -> None:
 # Beliefs.
 
 
+@pytest.mark.slow
 def test_with_levels_seen_the_noise_does_not_bear_on_the_longest_stay() -> None:
     """h = 1/Ψ(z) falls with z = (β − u)/√w whatever Ψ is, so the best action is that of the least z."""
     rng = np.random.default_rng(2)
@@ -312,6 +319,7 @@ def test_with_levels_seen_the_noise_does_not_bear_on_the_longest_stay() -> None:
         np.testing.assert_array_equal(best[0], other)
 
 
+@pytest.mark.slow
 def test_a_wrong_belief_is_another_policy_and_is_reported() -> None:
     problem = WORLDS["mixture"].replace(objective=hrprob.Threshold(0.5))
     policies = {
@@ -338,6 +346,7 @@ def test_beliefs_that_differ_in_numbers_share_a_program() -> None:
 # β = ∞.
 
 
+@pytest.mark.slow
 def test_with_an_infinite_level_hr_ucb_on_reward_is_linucb() -> None:
     """Q = θ̂ᵀx + ξ‖x‖: LinUCB with α = ξ and the same ridge."""
     problem = hrprob.Problem(objective=hrprob.Reward(), satisfaction=hrprob.Infinite())

@@ -59,6 +59,7 @@ class TestSmall:
         lifetimes = reference.lifetime.values[0]
         assert len(np.unique(lifetimes, axis=0)) == TRIALS
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("trials", [1, 3])
     def test_number_of_trials(self, reference: xarray.Dataset, trials: int) -> None:
         assert_same(run(trials=trials), reference)

@@ -59,6 +59,7 @@ def test_law_is_geometric(h: float) -> None:
     assert stats.chisquare(seen, expected).pvalue > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [1e5, 1e12])
 def test_no_stay_is_cut_off(h: float) -> None:
     lifetimes = stays(h, range(20, 21), users=15)
@@ -93,6 +94,7 @@ def test_an_infinite_level_ends_every_stay_at_once() -> None:
     assert np.all(result.mean_lifetime == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy",
     [

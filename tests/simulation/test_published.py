@@ -41,6 +41,7 @@ def played() -> xarray.Dataset:
     return hrprob.simulate(hrprob.Problem(), POLICIES, users=30000, trials=100, seed=0, keep=1000)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("name", POLICIES)
 def test_twenty_trials(played: xarray.Dataset, name: str) -> None:
     """As many trials as published: the difference of two such means has √2 times one's error."""
@@ -49,6 +50,7 @@ def test_twenty_trials(played: xarray.Dataset, name: str) -> None:
     assert abs(regret.mean() - published()[name][LAST]) < 3 * math.sqrt(2) * error
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("name", POLICIES)
 def test_along_the_curve(played: xarray.Dataset, name: str) -> None:
     """A hundred trials of ours tell the spread σ: the difference has error σ√(1/20 + 1/100).

@@ -70,6 +70,7 @@ def test_says_what_was_played(result: xarray.Dataset) -> None:
     assert policies["some"] == {"kind": "random", "eager": False, "warmup": 1}
 
 
+@pytest.mark.slow
 def test_a_model_of_ones_own_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
 

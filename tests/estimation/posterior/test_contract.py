@@ -94,6 +94,7 @@ def case(model, prior, engine):
     return pytest.param(model, prior, engine, marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "prior", "engine"), [case(*each) for each in CASES])
 def test_engines_keep_their_contract(model, prior, engine, plain):
     shares = PRIORS[prior]

@@ -69,6 +69,7 @@ def long_stays(rounds, seed):
 
 # The slow sampler keeps 90000 draws of 200 chains; two halves of it differ by 0.04 standard deviations
 # at most, and 4000 independent draws add 0.016. The rest of a bound is what an engine may be off.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "shift", "ratio"),
     [
@@ -102,6 +103,7 @@ def test_engines_agree_with_random_walk_metropolis(engine, shift, ratio, target,
         assert np.ptp(draws.log_ratio) > 0
 
 
+@pytest.mark.slow
 def test_a_bad_approximation_is_not_trusted(target, data):
     engine = make_engine("laplace")
     belief = fit(engine, target, data, jax.random.key(1))
@@ -113,6 +115,7 @@ def test_a_bad_approximation_is_not_trusted(target, data):
     assert np.all(np.diff(again.weight[np.argsort(draws.log_ratio.reshape(-1))]) >= -1e-15)
 
 
+@pytest.mark.slow
 def test_growing_data_do_not_compile_anew(target, data):
     engine = make_engine({"kind": "svi", "steps": 20})
     with double_precision():
@@ -146,6 +149,7 @@ def test_programs_can_be_run_in_several_threads(data):
     assert together == alone
 
 
+@pytest.mark.slow
 def test_before_any_data_laplace_is_the_prior(target):
     with double_precision():
         empty = pad(Stays(jnp.zeros((1, 4)), jnp.zeros(1), jnp.zeros(1), jnp.zeros(1)))
@@ -170,6 +174,7 @@ def test_many_trials_side_by_side_are_those_one_by_one(target):
             np.testing.assert_allclose(many.mean[..., trial], one(data).mean, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_smc_moves_only_the_trials_whose_particles_are_worn(target):
     """Three trials of which the second has one particle with all the weight."""
     engine = make_engine({"kind": "smc", "particles": 16, "moves": 1})
@@ -373,6 +378,7 @@ def test_nuts_is_sound_with_every_model_and_near_the_edge_of_the_ball(model, phi
     assert min(float(v.min()) for v in arviz_stats.ess(tree, method="bulk").data_vars.values()) > 2000
 
 
+@pytest.mark.study
 @pytest.mark.slow
 @pytest.mark.parametrize("users", [30, *(pytest.param(n, marks=pytest.mark.study) for n in (100, 300))])
 def test_svi_has_the_means_of_nuts_from_thirty_users_on(users, target):

@@ -20,6 +20,7 @@ def some_data(model, n=40, d=3):
     return jax.tree.map(jnp.asarray, data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "prior"),
     [("gaussian", "uniform"), pytest.param("student-t", "gaussian", marks=pytest.mark.slow)],
