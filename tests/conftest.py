@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from hrprob.cli import XLA_FLAGS
+
 # The first call of a compiled function takes long, so no example has a deadline; examples are the
 # same in every run, and no database of them is kept beside the code.
 settings.register_profile("hrprob", deadline=None, derandomize=True, database=None, max_examples=50)
@@ -13,7 +15,8 @@ settings.load_profile("hrprob")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep compiled programs in pytest's own cache: modules, processes and later runs share them."""
+    """Compile as the command line does, and keep programs in pytest's own cache: later runs share them."""
+    os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
     if getattr(config, "cache", None) is not None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("compiled")))
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")

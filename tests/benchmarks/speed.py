@@ -23,9 +23,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault(
-    "XLA_FLAGS", "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000"
-)
+from hrprob.cli import XLA_FLAGS
+
+os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 USERS, TRIALS = 30000, 20

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +13,7 @@ import pytest
 import xarray
 
 import hrprob
+from hrprob.cli import XLA_FLAGS
 from hrprob.policies import make
 from hrprob.simulation import engine
 
@@ -146,3 +151,24 @@ def test_long_runs_in_other_stretches(
 ) -> None:
     monkeypatch.setattr(engine, "MOST_CONTEXT_NUMBERS", numbers)
     assert_same(run(LONG, hrprob.Problem(), users=3000, trials=24), long_reference)
+
+
+_ALONE = """
+import sys
+
+import hrprob
+
+policies = {"greedy": hrprob.Greedy(warmup=2), "thompson": hrprob.Thompson()}
+hrprob.simulate(hrprob.Problem(), policies, users=200, trials=4, seed=3).to_netcdf(sys.argv[1])
+"""
+
+
+@pytest.mark.study
+def test_flags_of_the_compiler_change_no_digit(tmp_path: Path) -> None:
+    """What the command line tells JAX is for speed alone: a program without it has the same numbers."""
+    found = []
+    for number, flags in enumerate(("", XLA_FLAGS)):
+        file, environment = tmp_path / f"{number}.nc", os.environ | {"XLA_FLAGS": flags}
+        subprocess.run([sys.executable, "-c", _ALONE, file], check=True, env=environment)
+        found.append(xarray.load_dataset(file))
+    assert_same(*found)
