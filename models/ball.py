@@ -145,6 +145,7 @@ def _log_gain_jvp(d: int, order: int, primals: tuple[jax.Array], tangents: tuple
     return _log_gain(s, d, order), _log_gain(s, d, order + 1) * ds
 
 
+@functools.partial(jax.jit, static_argnums=(1, 2))  # many lines, traced once for each shape of s
 def _written_out(s: jax.Array, d: int, order: int) -> jax.Array:
     a = d / 2
     small = s < a

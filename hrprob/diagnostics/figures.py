@@ -8,6 +8,7 @@ such a band in some of its versions only.
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -40,6 +41,8 @@ __all__ = [
 
 PAGE_WIDTH = 2 * plots.COLUMN_WIDTH + 0.2
 _QUIET = "#555555"
+# Draws of a chain that are ranked at least, however much they depend on each other.
+_LEAST_DRAWS = 100
 _SYMBOLS = {"phi": "φ", "theta": "θ"}
 _OWED = {
     "union": "union over n: δ/n² for δ",
@@ -381,13 +384,25 @@ def plot_chains(tree: Any, prob: float = 0.99) -> dict[str, Figure]:
     chains = int(tree["posterior"].sizes["chain"])
     drawn = {"trace": _drawn(arviz_plots.plot_trace, tree, var_names=["theta", "phi"], **wide)}
     if chains > 1:
-        options = {"var_names": ["theta", "phi"], _probability(arviz_plots.plot_rank): prob}
-        drawn["rank"] = _drawn(arviz_plots.plot_rank, tree, **options, **wide)
+        options = {_probability(arviz_plots.plot_rank): prob}
+        drawn["rank"] = _drawn(arviz_plots.plot_rank, _thinned(tree, ["theta", "phi"]), **options, **wide)
     if "energy" in tree["sample_stats"]:
         size = {"figure_kwargs": {"figsize": (plots.COLUMN_WIDTH, 2.2)}}
         drawn["energy"] = _drawn(arviz_plots.plot_energy, tree, **size)
         drawn["energy"].axes[0].yaxis.set_major_locator(MaxNLocator(integer=True))
     return drawn
+
+
+def _thinned(tree: Any, names: list[str]) -> xarray.DataTree:
+    """Return about as many draws as they are worth, at least a hundred a chain: bands are those of independent ones."""
+    import arviz_stats
+
+    every: xarray.Dataset = tree["posterior"].to_dataset()[names]
+    effective = float(arviz_stats.ess(every).to_array().min())  # type: ignore[attr-defined]
+    chains, draws = every.sizes["chain"], every.sizes["draw"]
+    worth = draws if math.isnan(effective) else chains * draws / effective
+    step = max(1, min(math.ceil(worth), draws // _LEAST_DRAWS))
+    return xarray.DataTree.from_dict({"posterior": every.isel(draw=slice(None, None, step))})
 
 
 def _probability(function: Any) -> str:

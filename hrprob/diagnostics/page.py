@@ -41,7 +41,8 @@ _CAPTIONS = {
     "ranks": "The same places as histograms, for every engine, after {users} users; grey holds all bars of a uniform "
     "histogram in 99 of 100 cases.",
     "trace": "Chains of nuts on one data set (ArviZ).",
-    "rank": "Ranks of each chain's draws among all, less the diagonal, with a simultaneous band or its p-value (ArviZ).",
+    "rank": "Ranks of each chain's draws among all, less the diagonal, with a simultaneous band or its p-value (ArviZ); "
+    "draws are thinned to about as many as they are worth.",
     "energy": "Energy of the chains: the fraction of missing information, and marginal against transition energy (ArviZ).",
     "sets": "Printed radii of the sets for φ* and θ*, quantiles of the GLSE's error over replications, and the "
     "posterior's radius about the GLSE.",

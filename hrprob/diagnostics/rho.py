@@ -46,7 +46,7 @@ from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Setting, Stays, make_model, make_prior, pad
 from hrprob.policies import HRUCB, Random, Thompson
 from hrprob.policies.base import Policy
-from hrprob.precision import float64
+from hrprob.precision import double_precision, float64
 from hrprob.problem import Infinite, Problem
 from hrprob.record import with_fields
 
@@ -454,27 +454,44 @@ def owed(dataset: xarray.Dataset, problem: Problem, ridge: float = 1.0) -> xarra
         ``simultaneity``; and ``share_of_product``, that of α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾) in the printed ρ_n.
     """
     sets = printed_sets(problem, ridge, dataset.attrs["variance_max"])
-    n, delta = dataset.n.values.astype(float), dataset.attrs["delta"]
-    of_phi = dataset.sel(parameter="phi")
-    printed, corrected = sets["paper"], sets["corrected"]
-    at_all, at_one = (np.asarray(printed.rho(n, level)) for level in (delta / n**2, np.full_like(n, delta)))
-    mended = np.asarray(corrected.rho(n, delta))
-    known_mean = np.asarray(
-        corrected.alpha2(delta / 3) / corrected.slope + corrected.bound * math.sqrt(corrected.ridge)
-    )
-    third = delta / n**2 / 3
-    alpha1 = np.asarray(printed.alpha1(n, third))
-    product = alpha1 * (alpha1 + 2 * np.asarray(printed.alpha3(third))) / printed.slope
+    n, of_phi = dataset.n.values.astype(float), dataset.sel(parameter="phi")
+    with double_precision():
+        parts = jax.tree.map(np.asarray, _parts_of_rho(sets, n, dataset.attrs["delta"]))
     simultaneous, pointwise = of_phi.quantile_simultaneous.values, of_phi["quantile"].values
     factors = {
-        "total": at_all / pointwise,
-        "union": at_all / at_one,
-        "scale": at_one / mended,
-        "product": mended / known_mean,
-        "rest": known_mean / simultaneous,
+        "total": parts.printed / pointwise,
+        "union": parts.printed / parts.at_one,
+        "scale": parts.at_one / parts.mended,
+        "product": parts.mended / parts.known_mean,
+        "rest": parts.known_mean / simultaneous,
         "simultaneity": simultaneous / pointwise,
-        "share_of_product": product / at_all,
+        "share_of_product": parts.product / parts.printed,
     }
     return xarray.Dataset(
         {name: ("n", values) for name, values in factors.items()}, coords={"n": dataset.n.values}
+    )
+
+
+class _Parts(NamedTuple):
+    """ρ_n as printed, and what is left of it step by step; (sizes,) each."""
+
+    printed: jax.Array  # ρ_n(δ/n²)
+    product: jax.Array  # of which α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾)/M_f
+    at_one: jax.Array  # ρ_n(δ), for one n only
+    mended: jax.Array  # that of the corrected set
+    known_mean: jax.Array  # that again, were θ* known
+
+
+@jax.jit
+def _parts_of_rho(sets: Mapping[str, ConfidenceSets], n: jax.Array, delta: Any) -> _Parts:
+    paper, corrected = sets["paper"], sets["corrected"]
+    third = delta / n**2 / 3
+    alpha1 = paper.alpha1(n, third)
+    known_mean = corrected.alpha2(delta / 3) / corrected.slope + corrected.bound * jnp.sqrt(corrected.ridge)
+    return _Parts(
+        printed=paper.rho(n, delta / n**2),
+        product=alpha1 * (alpha1 + 2 * paper.alpha3(third)) / paper.slope,
+        at_one=paper.rho(n, jnp.full_like(n, delta)),
+        mended=corrected.rho(n, delta),
+        known_mean=known_mean,
     )
