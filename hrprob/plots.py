@@ -246,10 +246,15 @@ def plot_lifetime(dataset: xarray.Dataset) -> Figure:
 
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write ``name``.png and ``name``.svg; the same figure gives the same bytes."""
-    layout = figure.get_layout_engine()
+    layout, dots = figure.get_layout_engine(), figure.dpi
     with style():
+        if layout is not None:
+            # Laid out once, as large as it is written; while there is an engine, each file is drawn twice.
+            figure.set_dpi(DOTS_PER_INCH)
+            layout.execute(figure)
+            figure.set_layout_engine(None)
+            figure.set_dpi(dots)
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
-        figure.set_layout_engine("none")  # laid out once, which is half of the work
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.set_layout_engine(layout)
 

@@ -56,7 +56,7 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str], pr
 
             def draw_of(found: dict[str, Any]) -> None:
                 # What is there is drawn while parts that take long go on.
-                for name, figure in draw(found, drawn).items():
+                for name, figure in draw(found, drawn):
                     save(figure, folder, name)
                     drawn.add(name)
 

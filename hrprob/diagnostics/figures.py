@@ -26,13 +26,13 @@ from hrprob.diagnostics.uniformity import simultaneous_band
 
 __all__ = [
     "bar_range",
-    "plot_chains",
     "plot_coverage",
     "plot_efficiency",
     "plot_estimates",
     "plot_models",
     "plot_owed",
     "plot_pit",
+    "plot_rank",
     "plot_ranks",
     "plot_reliability",
     "plot_residuals",
@@ -41,6 +41,8 @@ __all__ = [
 
 PAGE_WIDTH = 2 * plots.COLUMN_WIDTH + 0.2
 _QUIET = "#555555"
+_COEFFICIENTS = ["theta", "phi"]
+_CHAINS: dict[str, Any] = {"figure_kwargs": {"figsize": (PAGE_WIDTH, 3.6)}, "col_wrap": 4}
 # Draws of a chain that are ranked at least, however much they depend on each other.
 _LEAST_DRAWS = 100
 _SYMBOLS = {"phi": "φ", "theta": "θ"}
@@ -376,28 +378,40 @@ def _label_plainly(axis: Axis, at: Iterable[int] | None = None) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def plot_chains(tree: Any, prob: float = 0.99) -> dict[str, Figure]:
-    """Draw traces, ranks and energy of chains, by ArviZ."""
+def plot_trace(tree: Any) -> Figure:
+    """Draw the course of each chain, by ArviZ."""
     import arviz_plots
 
-    wide = {"figure_kwargs": {"figsize": (PAGE_WIDTH, 3.6)}, "col_wrap": 4}
-    chains = int(tree["posterior"].sizes["chain"])
-    drawn = {"trace": _drawn(arviz_plots.plot_trace, tree, var_names=["theta", "phi"], **wide)}
-    if chains > 1:
-        options = {_probability(arviz_plots.plot_rank): prob}
-        drawn["rank"] = _drawn(arviz_plots.plot_rank, _thinned(tree, ["theta", "phi"]), **options, **wide)
-    if "energy" in tree["sample_stats"]:
-        size = {"figure_kwargs": {"figsize": (plots.COLUMN_WIDTH, 2.2)}}
-        drawn["energy"] = _drawn(arviz_plots.plot_energy, tree, **size)
-        drawn["energy"].axes[0].yaxis.set_major_locator(MaxNLocator(integer=True))
-    return drawn
+    return _drawn(arviz_plots.plot_trace, tree, var_names=_COEFFICIENTS, **_CHAINS)
 
 
-def _thinned(tree: Any, names: list[str]) -> xarray.DataTree:
+def plot_rank(tree: Any, prob: float = 0.99) -> Figure | None:
+    """Draw where each chain's draws stand among those of all, by ArviZ; None of a single chain."""
+    import arviz_plots
+
+    if tree["posterior"].sizes["chain"] == 1:
+        return None
+    options = {_probability(arviz_plots.plot_rank): prob}
+    return _drawn(arviz_plots.plot_rank, _thinned(tree), **options, **_CHAINS)
+
+
+def plot_energy(tree: Any) -> Figure | None:
+    """Draw the energy of each chain and its steps, by ArviZ; None where a sampler has none."""
+    import arviz_plots
+
+    if "energy" not in tree["sample_stats"]:
+        return None
+    size = {"figure_kwargs": {"figsize": (plots.COLUMN_WIDTH, 2.2)}}
+    figure = _drawn(arviz_plots.plot_energy, tree, **size)
+    figure.axes[0].yaxis.set_major_locator(MaxNLocator(integer=True))
+    return figure
+
+
+def _thinned(tree: Any) -> xarray.DataTree:
     """Return about as many draws as they are worth, at least a hundred a chain: bands are those of independent ones."""
     import arviz_stats
 
-    every: xarray.Dataset = tree["posterior"].to_dataset()[names]
+    every: xarray.Dataset = tree["posterior"].to_dataset()[_COEFFICIENTS]
     effective = float(arviz_stats.ess(every).to_array().min())  # type: ignore[attr-defined]
     chains, draws = every.sizes["chain"], every.sizes["draw"]
     worth = draws if math.isnan(effective) else chains * draws / effective

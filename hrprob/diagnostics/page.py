@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,21 +58,20 @@ _CAPTIONS = {
 }
 
 
-def draw(found: Mapping[str, Any], drawn: Collection[str] = ()) -> dict[str, Figure]:
-    """Return the figures that can be drawn of what has been found, by name, but for those ``drawn`` before.
+def draw(found: Mapping[str, Any], drawn: Collection[str] = ()) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures that can be drawn of what has been found, with names, but for those ``drawn`` before.
 
     ``found`` goes by the names that :class:`~hrprob.diagnostics.study.Diagnosis` has.
     """
-    made = {
-        name: figure
-        for name, (needed, make) in _FIGURES.items()
-        if name not in drawn and set(needed) <= set(found)
-        for figure in [make(found)]
-        if figure is not None  # where there is nothing to see
-    }
-    if "posteriors" in found and "trace" not in drawn:
-        made |= figures.plot_chains(export(found["posteriors"]["nuts"]))
-    return made
+    for name, (needed, make) in _FIGURES.items():
+        if name not in drawn and set(needed) <= set(found):
+            figure = make(found)
+            if figure is not None:  # where there is something to see
+                yield name, figure
+
+
+def _of_chains(plot: Callable[[Any], Figure | None]) -> Callable[[Mapping[str, Any]], Figure | None]:
+    return lambda found: plot(export(found["posteriors"]["nuts"]))
 
 
 def _places(found: Mapping[str, Any]) -> Figure:
@@ -111,6 +110,9 @@ _FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure 
         ("ranks",),
         lambda found: figures.plot_ranks({name: _middle(of) for name, of in found["ranks"].items()}),
     ),
+    "trace": (("posteriors",), _of_chains(figures.plot_trace)),
+    "energy": (("posteriors",), _of_chains(figures.plot_energy)),
+    "rank": (("posteriors",), _of_chains(figures.plot_rank)),
     "sets": (("sets",), lambda found: figures.plot_sets(found["sets"])),
     "owed": (("owed",), lambda found: figures.plot_owed(found["owed"])),
     "reneging": (("reliability",), _reliability),

@@ -313,8 +313,8 @@ class _Steps:
     def __init__(self, say: Callable[[str], None], progress: bool, study: Study, sizes: Sizes) -> None:
         self._say, self._progress, self._lock = say, progress, threading.Lock()
         self._stopped = threading.Event()
-        # Data sets and fits over the prior and at the truth, three designs, health, models.
-        self._total = 9 + len(_others(study, sizes)) + (0 if _own_noise(study) else 2)
+        # Data sets and fits over the prior and at the truth, three designs, nuts, other engines, models.
+        self._total = 10 + len(_others(study, sizes)) + (0 if _own_noise(study) else 2)
 
     def __enter__(self) -> _Steps:
         from tqdm import tqdm
@@ -441,16 +441,19 @@ def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[st
     with steps.step(f"{study.policy.kind}: {sizes.truth_sets} data sets {AT_TRUTH}"):
         data = gather(problem, study.policy, truths, users=most + 1, seed=_seed(study, 5))
     table = outcomes.table_of(data, 0, sizes.single_rounds)
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(3) as pool:
         # Samplers take longest to compile.
-        fitting = pool.submit(_engines, study, sizes, steps, table)
+        sampling = pool.submit(_reference, study, sizes, steps, table)
         others = pool.submit(_other_models, study, sizes, steps, table)
+        fitting = pool.submit(_engines, study, sizes, steps, table)
         with steps.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
             followed = _posteriors(study, study.engine, data, sizes, sizes.truth_users)
         looked = {users: followed[users] for users in sizes.truth_users}
         predicted = reneging.predict(problem, target, data, followed, most)
         yield {"by_truths": {AT_TRUTH: (predicted, estimates.compare_estimates(problem, data, looked))}}
-        fits = fitting.result()
+        fits = {"nuts": sampling.result()}
+        yield {"posteriors": fits}
+        fits = fits | fitting.result()
         yield {"posteriors": fits, "health": health.sampler_health(fits)}
         whole = fits["nuts"].to_datatree(pointwise=True)
         places, p_value = outcomes.loo_places(whole)
@@ -463,15 +466,26 @@ def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[st
         yield {"comparison": outcomes.compare_models({name: whole} | others.result(), name)}
 
 
+def _reference(study: Study, sizes: Sizes, steps: _Steps, table: Table) -> Posterior:
+    """Return the posterior of one data set by nuts."""
+    own = study.engine
+    engine = own if own.kind == "nuts" else make_engine({"kind": "nuts"} | _shorter(sizes))
+    with steps.step(f"nuts on one data set of {len(table)} rounds"):
+        return _fit_one(study, engine, table)
+
+
 def _engines(study: Study, sizes: Sizes, steps: _Steps, table: Table) -> dict[str, Posterior]:
-    """Return the posterior of one data set by each engine."""
+    """Return the posterior of one data set by each engine other than nuts."""
+    engines = [engine for engine in (study.engine, *_others(study, sizes)) if engine.kind != "nuts"]
     with steps.step(f"engines on one data set of {len(table)} rounds"):
-        own, target = study.engine, study.target
-        reference = own if own.kind == "nuts" else make_engine({"kind": "nuts"} | _shorter(sizes))
-        others = [engine for engine in (own, *_others(study, sizes)) if engine.kind != "nuts"]
-        options: dict[str, Any] = {"model": target.model, "prior": target.prior, "seed": _seed(study, 6)}
-        options |= {"link": target.setting.link, "bounds": target.setting.bounds}
-        return {engine.kind: fit(table, engine, **options) for engine in (reference, *others)}
+        return {engine.kind: _fit_one(study, engine, table) for engine in engines}
+
+
+def _fit_one(study: Study, engine: Any, table: Table) -> Posterior:
+    target = study.target
+    options: dict[str, Any] = {"model": target.model, "prior": target.prior, "seed": _seed(study, 6)}
+    options |= {"link": target.setting.link, "bounds": target.setting.bounds}
+    return fit(table, engine, **options)
 
 
 def _other_models(study: Study, sizes: Sizes, steps: _Steps, table: Table) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def test_nothing_to_predict_where_everybody_leaves():
     found = [verdict for verdict in done.verdicts if verdict.part == "reneging"]
     assert [verdict.good for verdict in found] == [None, None]
     assert "nothing to predict" in found[0].words
-    assert "reneging" not in page.draw(done._asdict())
+    assert "reneging" not in dict(page.draw(done._asdict()))
 
 
 @pytest.mark.study

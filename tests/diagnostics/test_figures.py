@@ -48,7 +48,22 @@ def test_arviz_draws_the_chains():
         "posterior": {"theta": rng.normal(size=(4, 100, 2)), "phi": rng.normal(size=(4, 100, 2))},
         "sample_stats": {"energy": rng.normal(size=(4, 100)), "diverging": np.zeros((4, 100), dtype=bool)},
     }
-    drawn = figures.plot_chains(from_dict(groups, dims={"theta": ["feature"], "phi": ["feature"]}))
-    assert list(drawn) == ["trace", "rank", "energy"]
-    for figure in drawn.values():
-        assert any(axes.has_data() for axes in figure.axes)
+    tree = from_dict(groups, dims={"theta": ["feature"], "phi": ["feature"]})
+    for plot in (figures.plot_trace, figures.plot_rank, figures.plot_energy):
+        assert any(axes.has_data() for axes in plot(tree).axes)
+
+
+def test_one_chain_has_no_ranks_and_no_energy_no_figure():
+    one = from_dict(
+        {"posterior": {"theta": np.zeros((1, 100, 2))}, "sample_stats": {"lp": np.zeros((1, 100))}}
+    )
+    assert figures.plot_rank(one) is None
+    assert figures.plot_energy(one) is None
+
+
+@pytest.mark.parametrize(("draws", "kept"), [(1000, 500), (150, 150)])
+def test_ranks_are_of_about_as_many_draws_as_they_are_worth(draws, kept):
+    # Every value twice: half as many draws as they seem, of which a hundred a chain stay anyway.
+    values = np.random.default_rng(3).normal(size=(4, draws // 2, 2)).repeat(2, axis=1)
+    tree = figures._thinned(from_dict({"posterior": {"theta": values, "phi": values}}))
+    assert tree["posterior"].sizes["draw"] == pytest.approx(kept, rel=0.35)
