@@ -444,10 +444,11 @@ def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[st
     with ThreadPoolExecutor(3) as pool:
         # Samplers take longest to compile.
         sampling = pool.submit(_reference, study, sizes, steps, table)
-        others = pool.submit(_other_models, study, sizes, steps, table)
         fitting = pool.submit(_engines, study, sizes, steps, table)
         with steps.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
             followed = _posteriors(study, study.engine, data, sizes, sizes.truth_users)
+        # What only one figure waits for comes last: the others can be drawn beside it.
+        others = pool.submit(_other_models, study, sizes, steps, table)
         looked = {users: followed[users] for users in sizes.truth_users}
         predicted = reneging.predict(problem, target, data, followed, most)
         yield {"by_truths": {AT_TRUTH: (predicted, estimates.compare_estimates(problem, data, looked))}}
