@@ -420,6 +420,7 @@ def test_many_rounds_leave_every_kth_draw(posterior, monkeypatch):
     assert posterior.to_datatree(pointwise=True)["log_likelihood"].sizes["draw"] == 4000
 
 
+@pytest.mark.slow
 def test_arviz_draws_from_the_tree(posterior, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
     import arviz_plots

@@ -20,6 +20,7 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_everything_is_written(folder):
     names = {path.name for path in folder.iterdir()}
     figures = {
@@ -30,6 +31,7 @@ def test_everything_is_written(folder):
     assert names == figures | {"parts", "results.nc", "summary.json", "manifest.json", "report.html"}
 
 
+@pytest.mark.slow
 def test_summary_has_the_stated_form(folder):
     summary = json.loads((folder / "summary.json").read_text())
     assert {(point["panel"], point["policy"]) for point in summary["curves"]} == {
@@ -42,12 +44,14 @@ def test_summary_has_the_stated_form(folder):
     assert {claim["setting"] for claim in summary["claims"]} == {"released settings", "as the text has it"}
 
 
+@pytest.mark.slow
 def test_results_hold_every_part(folder):
     with xarray.open_datatree(folder / "results.nc", engine="h5netcdf") as tree:
         assert set(tree.children) == {"released", "text"}
         assert tree["released"].regret.dims == ("policy", "trial", "user")
 
 
+@pytest.mark.slow
 def test_report_needs_nothing_from_elsewhere(folder):
     page = (folder / "report.html").read_text()
     assert not re.findall(r'(?:src|href)="(?!data:|#)', page)
@@ -55,6 +59,7 @@ def test_report_needs_nothing_from_elsewhere(folder):
     assert "hr-ucb-k5" in page
 
 
+@pytest.mark.slow
 def test_second_call_takes_finished_parts_over(folder, capsys):
     arguments = ["reproduce", "--panel", "c", "--users", "1100", "--trials", "3", "--out", str(folder)]
     before = json.loads((folder / "summary.json").read_text())

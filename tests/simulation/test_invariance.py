@@ -69,7 +69,7 @@ class TestSmall:
     def test_number_of_trials(self, reference: xarray.Dataset, trials: int) -> None:
         assert_same(run(trials=trials), reference)
 
-    @pytest.mark.parametrize("block", [1, 3, 100])
+    @pytest.mark.parametrize("block", [pytest.param(1, marks=pytest.mark.slow), 3, 100])
     def test_blocks(self, reference: xarray.Dataset, block: int) -> None:
         # Blocks of 3 leave a last one that is filled up with trials nobody asked for.
         some = run(block=block)

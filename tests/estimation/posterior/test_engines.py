@@ -248,6 +248,7 @@ def test_smc_is_moved_when_its_particles_are_worn(target):
     assert apart.max() < 0.2
 
 
+@pytest.mark.slow
 def test_before_any_data_every_engine_has_the_prior():
     prior = make_prior({"kind": "gaussian", "theta_share": 0.1, "phi_share": 0.1})
     normal = Target(make_model("gaussian"), prior, Setting(4))
@@ -275,6 +276,7 @@ def test_under_the_uniform_prior_a_belief_starts_standard_normal(target):
         np.testing.assert_array_equal(make_engine("nuts").init(target), wanted)
 
 
+@pytest.mark.slow
 def test_scaled_draws_of_smc_shrink_to_the_mean_of_z(target, data):
     engine = make_engine("smc")
     with double_precision():
