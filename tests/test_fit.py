@@ -692,7 +692,7 @@ def test_a_model_of_ones_own_is_fitted_by_all_who_can(table, registered):
     assert float(said.reneging_chance.sel(statistic="mean")[0]) == pytest.approx(chance.mean(), rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_groups_that_do_not_differ_leave_theta_and_phi_their_spread(table, registered):
     model = own(Groups)
     by_svi, by_nuts = (hrprob.fit(table, engine, model=model).summary() for engine in ("svi", "nuts"))

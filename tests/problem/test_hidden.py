@@ -352,7 +352,7 @@ def test_only_distributions_can_be_hidden(kind: type, of: object) -> None:
     assert caught.value.field == "of"
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_normal_levels_can_be_hidden_under_a_mixture() -> None:
     problem = hrprob.Problem(
         phi=(0.2, 0.1, 0.1, 0.1),

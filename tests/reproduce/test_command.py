@@ -71,7 +71,7 @@ def test_second_call_takes_finished_parts_over(folder, capsys):
     assert after["curves"] == before["curves"]
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_other_settings_are_played_anew(folder, capsys):
     arguments = ["reproduce", "--panel", "c", "--users", "1100", "--trials", "2", "--out", str(folder)]
     assert main(arguments) == 0
@@ -123,7 +123,7 @@ def test_every_part_can_be_read_and_has_its_policies():
     assert set(parts_of(PANELS)) == set(PARTS)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_published_curves_agree(tmp_path):
     """Every published curve, at its last user and along the way, in the full released settings."""
     done = reproduce(tmp_path, panels=["a", "b", "c", "d"])

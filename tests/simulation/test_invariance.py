@@ -135,7 +135,7 @@ def long_reference() -> xarray.Dataset:
         {"trials": 1},
         {"trials": 7},
         {"trials": 24, "workers": 1},
-        {"trials": 20, "block": 4},
+        pytest.param({"trials": 20, "block": 4}, marks=pytest.mark.study),
         {"trials": 24, "block": 24},
     ],
     ids=str,

@@ -36,16 +36,24 @@ def published() -> dict[str, dict[int, float]]:
     return curves
 
 
+def play(trials: int) -> xarray.Dataset:
+    return hrprob.simulate(hrprob.Problem(), POLICIES, users=30000, trials=trials, seed=0, keep=1000)
+
+
+@pytest.fixture(scope="module")
+def twenty() -> xarray.Dataset:
+    return play(20)
+
+
 @pytest.fixture(scope="module")
 def played() -> xarray.Dataset:
-    return hrprob.simulate(hrprob.Problem(), POLICIES, users=30000, trials=100, seed=0, keep=1000)
+    return play(100)
 
 
-@pytest.mark.study
 @pytest.mark.parametrize("name", POLICIES)
-def test_twenty_trials(played: xarray.Dataset, name: str) -> None:
+def test_twenty_trials(twenty: xarray.Dataset, name: str) -> None:
     """As many trials as published: the difference of two such means has √2 times one's error."""
-    regret = played.regret.sel(policy=name, user=LAST)[:20].values
+    regret = twenty.regret.sel(policy=name, user=LAST).values
     error = regret.std(ddof=1) / math.sqrt(20)
     assert abs(regret.mean() - published()[name][LAST]) < 3 * math.sqrt(2) * error
 
@@ -67,6 +75,7 @@ def test_along_the_curve(played: xarray.Dataset, name: str) -> None:
     assert np.abs(deviations).max() < 3
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("name", POLICIES)
 def test_curves_bend_alike(played: xarray.Dataset, name: str) -> None:
     """The rate of the last 9000 users over that of the 10000 before: 1 where regret is linear.

@@ -219,7 +219,7 @@ def test_smc_carries_what_a_fit_would_find(prior, target, data):
         assert np.ptp(np.asarray(apart)) < 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_smc_is_moved_when_one_stay_outweighs_all_others(target, data):
     """A stay of a hundred thousand rounds leaves one particle with all the weight, until the cloud is moved."""
     smc = make_engine("smc")
