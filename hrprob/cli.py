@@ -1,4 +1,4 @@
-"""The command line: ``hrprob run``, ``hrprob reproduce``, ``hrprob fit``, ``hrprob policies``.
+"""The command line: ``hrprob run``, ``reproduce``, ``fit``, ``compare``, ``suite``, ``diagnose``, ``policies``.
 
 Each subcommand is a :class:`Command`: one function that adds its arguments and one that
 runs it. Nothing heavy is imported before a subcommand needs it, so ``hrprob --help``

@@ -18,6 +18,7 @@
 """
 
 from hrprob.diagnostics.calibration import coverage, sigma2_places
+from hrprob.diagnostics.command import write_report
 from hrprob.diagnostics.estimates import compare_estimates, efficiency
 from hrprob.diagnostics.health import health_concerns, sampler_health
 from hrprob.diagnostics.outcomes import compare_models, loo_places, residual_checks
@@ -61,4 +62,5 @@ __all__ = [
     "scores",
     "sigma2_places",
     "study_of",
+    "write_report",
 ]

@@ -27,11 +27,11 @@ import xarray
 
 from hrprob import config, output, plots
 from hrprob.diagnostics.page import draw, write_page
-from hrprob.diagnostics.study import DEFAULT, QUICK, Diagnosis, diagnose, study_of
+from hrprob.diagnostics.study import DEFAULT, QUICK, Diagnosis, diagnose, for_many, study_of
 from hrprob.errors import InvalidInput
 from hrprob.record import describe
 
-__all__ = ["run", "to_plain", "to_tree", "write"]
+__all__ = ["run", "to_plain", "to_tree", "write", "write_report"]
 
 
 def run(arguments: Namespace, say: Callable[[str], None], command: list[str], progress: bool = False) -> None:
@@ -62,14 +62,8 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str], pr
 
             done = diagnose(study, sizes, say=say, progress=progress, finished=draw_of)
         facts = {
-            "program": "hrprob",
-            "job": "diagnose",
             "quick": arguments.quick,
             "configuration": config.resolved(experiment),
-            "policy": describe(study.policy) | {"kind": study.policy.kind},
-            "engine": describe(study.engine),
-            "sizes": dataclasses.asdict(sizes),
-            "seed": experiment.seed,
             "command": command,
             "wall_seconds": time.perf_counter() - wall,
             "cpu_seconds": time.process_time() - cpu,
@@ -95,13 +89,32 @@ def _named(option: str, text: str) -> Any:
         raise InvalidInput(option, "must be a kind or a table", text, f"{remedy}; {error}") from None
 
 
+def write_report(done: Diagnosis, out: str | Path) -> None:
+    """Write report, data and figures of a diagnosis into the folder ``out``, as ``hrprob diagnose`` does."""
+    with output.staged(out, job="diagnose") as folder:
+        write(folder, done, {})
+
+
 def write(folder: Path, done: Diagnosis, facts: dict[str, Any], quick: bool = False) -> None:
-    """Write the files of a diagnosis beside its figures."""
+    """Write the files of a diagnosis into an empty folder, or into one that has some of its figures."""
+    drawn = {path.stem for path in folder.glob("*.png")}
+    for name, figure in draw(done._asdict(), drawn):
+        plots.save(figure, folder, name)
     output.write_json(folder / "calibration.json", to_plain(done))
     to_tree(done).to_netcdf(folder / "diagnostics.nc", engine="h5netcdf")
     write_page(folder / "report.html", done, folder, quick)
     files = sorted([path.name for path in folder.iterdir()] + [output.MANIFEST])
-    output.write_json(folder / output.MANIFEST, facts | output.environment() | {"files": files})
+    study = done.study
+    what = {
+        "program": "hrprob",
+        "job": "diagnose",
+        "policy": describe(study.policy) | {"kind": study.policy.kind},  # as it played
+        "engine": describe(study.engine),
+        "engine_on_many_data_sets": describe(for_many(study.engine)),
+        "sizes": dataclasses.asdict(done.sizes),
+        "seed": study.seed,
+    }
+    output.write_json(folder / output.MANIFEST, what | facts | output.environment() | {"files": files})
 
 
 def to_tree(done: Diagnosis) -> xarray.DataTree:

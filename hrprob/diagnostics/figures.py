@@ -28,6 +28,7 @@ __all__ = [
     "bar_range",
     "plot_coverage",
     "plot_efficiency",
+    "plot_energy",
     "plot_estimates",
     "plot_models",
     "plot_owed",
@@ -37,6 +38,7 @@ __all__ = [
     "plot_reliability",
     "plot_residuals",
     "plot_sets",
+    "plot_trace",
 ]
 
 PAGE_WIDTH = 2 * plots.COLUMN_WIDTH + 0.2
@@ -98,6 +100,9 @@ def plot_owed(found: Mapping[str, xarray.Dataset]) -> Figure:
         height = 1.15 + 0.14 * max(of.sizes["n"] for of in found.values())
         figure = Figure(figsize=(PAGE_WIDTH, height), layout="constrained")
         panels = figure.subplots(1, len(found), sharex=True, squeeze=False)[0]
+        # Factors below 1 are bars to the left.
+        ends = [np.cumsum([np.log10(of[name].values) for name in _OWED], axis=0) for of in found.values()]
+        low, high = min(0.0, *(float(end.min()) for end in ends)), max(float(end.max()) for end in ends)
         for axes, (design, of) in zip(panels, found.items(), strict=True):
             start = np.zeros(of.sizes["n"])
             for place, (name, label) in enumerate(_OWED.items()):
@@ -110,8 +115,9 @@ def plot_owed(found: Mapping[str, xarray.Dataset]) -> Figure:
                 axes.text(end + 0.03, at, f"{total:.0f}", va="center", fontsize=6, color=_QUIET)
             axes.set_yticks(np.arange(of.sizes["n"]), [f"{n:,}" for n in of.n.values])
             axes.set_ylim(of.sizes["n"] - 0.4, -0.6)
-            axes.set_xlim(0, 3.3)
-            axes.set_xticks([0, 1, 2, 3], ["1", "10", "100", "1000"])
+            axes.set_xlim(low, max(3.3, high + 0.35))  # a number stands at the end of each bar
+            decades = range(math.ceil(low), math.floor(axes.get_xlim()[1]) + 1)
+            axes.set_xticks(list(decades), [f"{10.0**power:g}" for power in decades])
             axes.grid(axis="y", visible=False)
             axes.set_title(f"{design} design", loc="left")
             axes.set_xlabel("ρ_n / quantile")
@@ -408,14 +414,19 @@ def plot_energy(tree: Any) -> Figure | None:
 
 
 def _thinned(tree: Any) -> xarray.DataTree:
-    """Return about as many draws as they are worth, at least a hundred a chain: bands are those of independent ones."""
+    """Return about as many draws as they are worth, at least a hundred a chain: bands are those of independent ones.
+
+    What counts is what a chain's draws are worth by themselves: where chains disagree, that is to be seen.
+    """
     import arviz_stats
 
+    ess: Any = arviz_stats.ess  # type: ignore[attr-defined]
     every: xarray.Dataset = tree["posterior"].to_dataset()[_COEFFICIENTS]
-    effective = float(arviz_stats.ess(every).to_array().min())  # type: ignore[attr-defined]
-    chains, draws = every.sizes["chain"], every.sizes["draw"]
-    worth = draws if math.isnan(effective) else chains * draws / effective
-    step = max(1, min(math.ceil(worth), draws // _LEAST_DRAWS))
+    draws = every.sizes["draw"]
+    of_each = [float(ess(every.isel(chain=[one])).to_array().min()) for one in range(every.sizes["chain"])]
+    effective = float(np.mean(of_each))
+    worth = draws if math.isnan(effective) else draws / effective
+    step = max(1, min(round(worth), draws // _LEAST_DRAWS))
     return xarray.DataTree.from_dict({"posterior": every.isel(draw=slice(None, None, step))})
 
 

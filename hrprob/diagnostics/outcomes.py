@@ -105,13 +105,16 @@ def table_of(data: DataSets, number: int = 0, most_rounds: int = 600) -> Table:
 
 
 def fit_models(
-    table: Table, setting: Setting, models: Mapping[str, Any] = MODELS, engine: Any = _SAMPLER, seed: int = 0
+    table: Table,
+    setting: Setting,
+    models: Mapping[str, Any] = MODELS,
+    engine: Any = _SAMPLER,
+    seed: int = 0,
+    prior: Any = "uniform",
 ) -> dict[str, Posterior]:
-    """Return the posterior of each model given the same rounds."""
-    return {
-        name: fit(table, engine, model=model, link=setting.link, bounds=setting.bounds, seed=seed)
-        for name, model in models.items()
-    }
+    """Return the posterior of each model given the same rounds and the same prior."""
+    options: dict[str, Any] = {"prior": prior, "link": setting.link, "bounds": setting.bounds, "seed": seed}
+    return {name: fit(table, engine, model=model, **options) for name, model in models.items()}
 
 
 def log_likelihood_tree(posterior: Posterior) -> Any:

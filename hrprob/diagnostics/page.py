@@ -124,6 +124,11 @@ _FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure 
 }
 
 
+def _gatherer(policy: Any) -> str:
+    engine = getattr(policy, "engine", None)
+    return str(policy.kind if engine is None else f"{policy.kind} with {engine.kind}")
+
+
 def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool) -> None:
     """Write the report to ``path``, with the figures found in ``folder``."""
     study, sizes = done.study, done.sizes
@@ -131,7 +136,7 @@ def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool) -> None:
     page = Report(
         "Can the learned variance be trusted?",
         f"{hurry}Posterior by {study.engine.kind} ({study.target.model.kind} outcomes, {study.target.prior.kind} prior), "
-        f"data gathered by {study.policy.kind}: {sizes.sets} data sets with truths drawn from the prior, "
+        f"data gathered by {_gatherer(study.policy)}: {sizes.sets} data sets with truths drawn from the prior, "
         f"{sizes.truth_sets} at the problem's own truth, {sizes.replications} for each design of the printed sets; "
         f"seed {study.seed}.",
     )

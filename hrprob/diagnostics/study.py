@@ -37,7 +37,7 @@ from hrprob.precision import double_precision
 from hrprob.problem import Problem
 from hrprob.record import describe, with_fields
 
-__all__ = ["DEFAULT", "QUICK", "Diagnosis", "Sizes", "Study", "diagnose", "study_of"]
+__all__ = ["DEFAULT", "QUICK", "Diagnosis", "Sizes", "Study", "diagnose", "for_many", "study_of"]
 
 OVER_PRIOR, AT_TRUTH = "over the prior", "at the truth"
 DELTA = 0.1
@@ -418,6 +418,23 @@ def _can(engine: Any, target: Target) -> bool:
     return True
 
 
+def for_many(engine: Any) -> Any:
+    """Return the engine as it is fitted to many data sets: what was not set by hand is shorter there.
+
+    Examples
+    --------
+    >>> [for_many(make_engine(engine)).steps for engine in ("svi", {"kind": "svi", "steps": 50})]
+    [1000, 50]
+    """
+    usual = type(engine)()
+    shorter = {
+        name: value
+        for name, value in _MANY.get(engine.kind, {}).items()
+        if getattr(engine, name) == getattr(usual, name)
+    }
+    return with_fields(engine, **shorter)
+
+
 def _posteriors(
     study: Study, engine: Any, data: DataSets, sizes: Sizes, users: Sequence[int], renewed: bool = True
 ) -> dict[int, Posteriors]:
@@ -428,7 +445,7 @@ def _posteriors(
         stops = sorted({*stops, *reneging.checkpoints(stops[-1], stops[0])})
     if not engine.streaming:
         # They fit anew at every stop.
-        engine = with_fields(engine, **_MANY[engine.kind])
+        engine = for_many(engine)
         rows = type(rows)(*(leaf[: sizes.sampler_sets] for leaf in rows))
     found = posteriors(engine, study.target, rows, stops, draws=sizes.draws, seed=_seed(study, 4))
     return dict(zip(stops, found, strict=True))
@@ -494,7 +511,8 @@ def _other_models(study: Study, sizes: Sizes, steps: _Steps, table: Table) -> di
     with steps.step(f"models on one data set of {len(table)} rounds"), double_precision():
         models = {name: outcomes.MODELS[name] for name in sizes.models if name != study.target.model.kind}
         sampler = {"kind": "nuts", "chains": 2, "depth": 6} | _shorter(sizes)
-        found = outcomes.fit_models(table, study.target.setting, models, sampler, _seed(study, 6))
+        setting, prior = study.target.setting, study.target.prior
+        found = outcomes.fit_models(table, setting, models, sampler, _seed(study, 6), prior)
         return {name: outcomes.log_likelihood_tree(posterior) for name, posterior in found.items()}
 
 

@@ -69,7 +69,8 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto") -> xarray.
     if not isinstance(pointwise, bool) and pointwise != "auto":
         remedy = "auto takes as many draws as are not too large"
         raise InvalidInput("pointwise", 'must be true, false or "auto"', pointwise, remedy)
-    by_new, by_prior = jax.random.split(jax.random.fold_in(jax.random.key(posterior.seed), 1))
+    by_new, by_rest = jax.random.split(jax.random.fold_in(jax.random.key(posterior.seed), 1))
+    by_prior, by_imagined = jax.random.split(by_rest)
     imagined = predictive.prior(
         posterior.target, table.x, by_prior, min(PRIOR_DRAWS, posterior.theta[..., 0].size)
     )
@@ -84,7 +85,7 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto") -> xarray.
     }
     steps = thinning(posterior) if pointwise == "auto" else dict.fromkeys(MOST_ENTRIES, 1)
     if pointwise:
-        groups |= _pointwise(posterior, before, steps, by_new, by_prior)
+        groups |= _pointwise(posterior, before, steps, by_new, by_imagined)
     dims = DIMS | {"x": ["round", "feature"]} | {name: ["round"] for name in ("r", "user", "beta")}
     coords: dict[str, Any] = {**features(table.dimension), "round": np.arange(1, len(table) + 1)}
     tree = from_dict(groups, dims=dims, coords=coords)
@@ -110,7 +111,7 @@ def thinning(posterior: Posterior) -> dict[str, int]:
 
 
 def _pointwise(
-    posterior: Posterior, before: dict[str, np.ndarray], steps: dict[str, int], by_new: Any, by_prior: Any
+    posterior: Posterior, before: dict[str, np.ndarray], steps: dict[str, int], by_new: Any, by_imagined: Any
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return the groups with an outcome for every draw and round, thinned by these steps."""
     x, target = posterior.table.x, posterior.target
@@ -132,7 +133,7 @@ def _pointwise(
             "posterior_predictive", after, lambda flat: predictive.outcomes(target, x, flat, by_new)
         ),
         "prior_predictive": group(
-            "prior_predictive", before, lambda flat: predictive.outcomes(target, x, flat, by_prior)
+            "prior_predictive", before, lambda flat: predictive.outcomes(target, x, flat, by_imagined)
         ),
     }
 

@@ -67,3 +67,10 @@ def test_ranks_are_of_about_as_many_draws_as_they_are_worth(draws, kept):
     values = np.random.default_rng(3).normal(size=(4, draws // 2, 2)).repeat(2, axis=1)
     tree = figures._thinned(from_dict({"posterior": {"theta": values, "phi": values}}))
     assert tree["posterior"].sizes["draw"] == pytest.approx(kept, rel=0.35)
+
+
+def test_thinning_does_not_hide_that_chains_disagree():
+    values = np.random.default_rng(4).normal(size=(4, 1000, 2))
+    values[3] += 0.5  # R-hat is 1.03
+    tree = figures._thinned(from_dict({"posterior": {"theta": values, "phi": values}}))
+    assert tree["posterior"].sizes["draw"] == 1000

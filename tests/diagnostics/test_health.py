@@ -71,7 +71,7 @@ def test_energy_is_that_of_the_textbook():
 
 
 @pytest.mark.study
-def test_weights_tell_on_an_approximation_that_is_too_narrow():
+def test_a_sound_approximation_is_not_blamed():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(60, 2))
     x /= np.linalg.norm(x, axis=1, keepdims=True)

@@ -1,0 +1,22 @@
+"""What a tree imagines before any data."""
+
+import numpy as np
+
+import hrprob
+
+
+def test_outcomes_before_any_data_have_noise_of_their_own():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(12, 3))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    posterior = hrprob.fit((x, rng.normal(size=12)), engine="laplace", seed=1)
+    tree = posterior.to_datatree()
+    theta, phi = (np.asarray(tree["prior"][name])[0] for name in ("theta", "phi"))
+    noise = (np.asarray(tree["prior_predictive"]["r"])[0] - theta @ x.T) / np.sqrt(phi @ x.T + 2.0)
+    draws = len(noise)
+    # A correlation of independent draws has the error 1/sqrt(draws); the largest of 72 stays below 4.5 of them.
+    both = np.concatenate([theta, phi], axis=1)
+    correlations = np.corrcoef(noise, both, rowvar=False)[: len(x), len(x) :]
+    assert np.abs(correlations).max() < 4.5 / np.sqrt(draws)
+    # The variance of draws squared normals is 2/draws.
+    assert np.abs(noise.var(axis=0) - 1).max() < 4.5 * np.sqrt(2 / draws)
