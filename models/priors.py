@@ -8,12 +8,15 @@ r"""What is believed of θ and φ before anything is seen, by name.
 Both are NumPyro distributions on a ball. Engines that work in ℝᵈ (NUTS, normal guides,
 Laplace) reach the ball by the map of :mod:`hrprob.models.ball`, which makes the uniform
 prior a standard normal one: there are no walls to run into, and f(φᵀx) stays positive.
+
+A prior of one's own has the three methods of :class:`Prior` and a name (:func:`register`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -22,14 +25,15 @@ import numpyro.distributions as dist
 from jax.scipy.special import gammainc
 from numpyro.distributions import constraints, transforms
 
-from hrprob.errors import check_number
+from hrprob.errors import InvalidInput, check_number
 from hrprob.estimation.contraction import contract
 from hrprob.models.ball import from_ball, log_volume, to_ball
 from hrprob.models.setting import Setting
 from hrprob.record import record, settle
 
-__all__ = ["Gaussian", "Prior", "Uniform", "UniformBall"]
+__all__ = ["Gaussian", "Prior", "Uniform", "UniformBall", "register"]
 
+P = TypeVar("P", bound=type)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _BISECTIONS = 60
 
@@ -281,6 +285,39 @@ def is_prior(value: Any) -> bool:
     """
     asked = ("kind", "theta", "phi", "log_tilt")
     return not isinstance(value, type) and all(hasattr(value, name) for name in asked)
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
+    """Make a class a prior that can be named ``kind``, and found again by a saved posterior.
+
+    Examples
+    --------
+    >>> register("uniform")(Gaussian)
+    Traceback (most recent call last):
+        ...
+    hrprob.errors.InvalidInput: `kind` must not be taken, got 'uniform': it belongs to Uniform
+    """
+    # Only here, for it imports this module.
+    from hrprob.models.base import _PRIORS
+
+    def decorate(cls: P) -> P:
+        taken = _PRIORS.get(kind)
+        if taken is not None and taken.__qualname__ != cls.__qualname__:
+            raise InvalidInput("kind", "must not be taken", kind, f"it belongs to {taken.__qualname__}")
+        made: Any = record(static=static)(cls)
+        made.kind = kind
+        _PRIORS[kind] = made
+        return made
+
+    return decorate
+
+
+def check_record(prior: Any) -> None:
+    """Raise unless a prior can travel through JAX, as what :func:`register` makes can."""
+    if any(leaf is prior for leaf in jax.tree.leaves(prior)):
+        remedy = f"put @hrprob.models.priors.register('a-name') above the class {type(prior).__name__}"
+        raise InvalidInput("prior", "must be a record", type(prior).__name__, remedy)
 
 
 def sample(prior: Prior, setting: Setting) -> tuple[jax.Array, jax.Array]:

@@ -20,7 +20,7 @@ from hrprob.fitting.gather import gather
 from hrprob.fitting.summary import as_text, to_plain
 from hrprob.fitting.table import Table, as_table, read_table, write_table
 from hrprob.fitting.tree import MOST_ENTRIES
-from hrprob.models import Model, base, priors, register
+from hrprob.models import Model, base, make_prior, priors, register
 from hrprob.noise import StudentT, TruncatedNormal
 from hrprob.record import with_fields
 
@@ -208,6 +208,50 @@ def test_options_that_cannot_be_used(table, options, field):
     assert complaint.value.field == field
 
 
+class Shy(priors.Uniform):
+    """A prior of one's own: φ is uniform, and θ near 0."""
+
+    def theta(self, setting):
+        return priors.NormalBall(setting.bounds.theta, 0.1, setting.dimension)
+
+    def log_tilt(self, theta, phi, setting):
+        return -0.5 * jnp.sum(theta**2, axis=-1) / (0.1 * setting.bounds.theta) ** 2
+
+
+def test_a_prior_that_is_no_record_is_refused(table):
+    with pytest.raises(InvalidInput, match=r"priors\.register\('a-name'\) above the class Shy") as complaint:
+        hrprob.fit(table, "laplace", prior=Shy())
+    assert complaint.value.field == "prior"
+
+
+def test_a_prior_of_ones_own_is_found_by_its_name(posterior, tmp_path, monkeypatch):
+    path = tmp_path / "posterior.nc"
+    with monkeypatch.context() as patch:
+        patch.setattr(base, "_PRIORS", dict(base._PRIORS))
+        prior = priors.register("shy")(type("Shy", (Shy,), {"__doc__": Shy.__doc__}))()
+        assert make_prior("shy") == prior
+        with pytest.raises(InvalidInput, match="it belongs to Shy"):
+            priors.register("shy")(priors.Gaussian)
+        target = dataclasses.replace(posterior.target, prior=prior)
+        dataclasses.replace(posterior, target=target).save(path, pointwise=False)
+        assert hrprob.Posterior.load(path).target.prior == prior
+    with pytest.raises(InvalidInput, match="import the module that registers it") as complaint:
+        hrprob.Posterior.load(path)
+    assert complaint.value.field == "prior"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["laplace", "svi"])
+def test_a_prior_of_ones_own_is_fitted(engine, table, monkeypatch):
+    monkeypatch.setattr(base, "_PRIORS", dict(base._PRIORS))
+    priors.register("shy")(type("Shy", (Shy,), {"__doc__": Shy.__doc__}))
+    # So wide a normal density is flat over the ball to 1e-9.
+    same = {"kind": "gaussian", "theta_share": 0.1, "phi_share": 3e4}
+    own, known = (hrprob.fit(table, engine, prior=prior) for prior in ("shy", same))
+    np.testing.assert_allclose(own.theta, known.theta, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(own.phi, known.phi, rtol=0, atol=1e-5)
+
+
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_draws(table, posterior):
     again, other = hrprob.fit(table, "laplace", seed=3), hrprob.fit(table, "laplace", seed=4)
@@ -258,9 +302,9 @@ def test_chains_are_compared_where_there_are_chains(posterior):
     np.testing.assert_allclose(even.weight, 1 / 2000)
     assert sound.concerns() == []
     concerns = dataclasses.replace(sound, phi=apart, statistics={"diverging": bad}).concerns()
-    assert [
+    assert all(
         words in concern for words, concern in zip(("3 draws", "R-hat", "effective"), concerns, strict=True)
-    ]
+    )
     alone = dataclasses.replace(sound, theta=theta[:1], phi=phi[:1], log_ratio=np.zeros((1, 500)))
     assert "rhat" not in alone.summary()
     clouds = dataclasses.replace(sound, phi=apart, engine=make("smc"))

@@ -10,6 +10,7 @@ import numpyro.distributions as dist
 import pytest
 from scipy import stats
 
+import hrprob
 from hrprob.errors import InvalidInput
 from hrprob.models import Model, kinds, make_model
 from hrprob.noise import NORMAL, FromDistribution, Mixture, Noise, Normal, StudentT, TruncatedNormal
@@ -165,7 +166,8 @@ def test_what_lies_above_keeps_its_digits(case):
 
 def test_above_a_distribution_that_may_be_skewed_is_the_rest():
     with double_precision():
-        noise = FromDistribution(dist.Gumbel(0.0, 1.0))
+        scale = 6**0.5 / np.pi
+        noise = FromDistribution(dist.Gumbel(-np.euler_gamma * scale, scale))
         z = np.array([-1.0, 2.0, 30.0])
         assert not noise.symmetric
         np.testing.assert_array_equal(noise.survival(z), 1.0 - np.asarray(noise.cdf(z)))
@@ -330,11 +332,64 @@ def test_a_distribution_serves_as_noise():
     assert stats.kstest(draws.ravel(), wanted.cdf).pvalue > 1e-4
 
 
+class Bare(dist.Distribution):
+    """A distribution of which nothing is known, its moments included."""
+
+
 def test_a_distribution_without_cdf_is_refused():
     with double_precision():
-        noise = FromDistribution(dist.VonMises(0.0, 1.0))
+        noise = FromDistribution(Bare())
         with pytest.raises(InvalidInput, match="`cdf`"):
             noise.inverse_chance(0.0)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "words"),
+    [
+        (dist.Gumbel(0.0, 6**0.5 / np.pi), "must have mean 0, got 0.45"),
+        (dist.Laplace(0.0, 0.7), "must have variance 1, got 0.9"),
+        (dist.Uniform(-1.0, 1.0), "must have variance 1, got 0.3333"),
+    ],
+)
+def test_a_distribution_of_other_moments_is_refused(distribution, words):
+    with pytest.raises(InvalidInput, match=words):
+        FromDistribution(distribution)
+
+
+def test_moments_that_are_not_known_are_not_checked():
+    # A transformed distribution has none; those of the Cauchy distribution are no numbers.
+    shifted = dist.TransformedDistribution(
+        dist.Exponential(1.0), dist.transforms.AffineTransform(-1.0, 1.0, dist.constraints.positive)
+    )
+    assert FromDistribution(shifted).lowest == -1.0
+    assert FromDistribution(dist.Cauchy(0.0, 1.0)).lowest == -np.inf
+    # Single precision is near enough, and what is traced cannot be looked at.
+    FromDistribution(dist.Laplace(0.0, np.float32(0.5**0.5)))
+    made = jax.jit(lambda scale: FromDistribution(dist.Laplace(0.0, scale)).cdf(0.0))
+    assert float(made(3.0)) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("distribution", "lowest"),
+    [
+        (dist.Laplace(0.0, 0.5**0.5), -np.inf),
+        (dist.Uniform(-(3**0.5), 3**0.5), -(3**0.5)),
+        (Bare(), -np.inf),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_lowest_draw_is_the_end_of_the_support(distribution, lowest):
+    noise = FromDistribution(distribution)
+    assert noise.lowest == pytest.approx(lowest, rel=1e-6)
+    within_jit = jax.jit(lambda noise: jnp.asarray(noise.lowest))
+    assert float(within_jit(noise)) == pytest.approx(lowest, rel=1e-6)
+
+
+def test_levels_below_all_outcomes_of_a_distribution_are_refused():
+    noise = FromDistribution(dist.Uniform(-(3**0.5), 3**0.5))
+    with pytest.raises(InvalidInput, match="some users would never leave"):
+        hrprob.Problem(noise=noise, satisfaction=hrprob.Hidden(hrprob.Uniform(-3.0, 1.0)))
+    hrprob.Problem(noise=noise, satisfaction=hrprob.Hidden(hrprob.Uniform(-1.0, 1.0)))
 
 
 def test_the_normal_has_a_log_density():

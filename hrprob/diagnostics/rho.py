@@ -23,7 +23,6 @@ what data sets show simultaneously, and simultaneity itself.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping
@@ -36,7 +35,7 @@ import xarray
 from jax import lax
 
 from hrprob.diagnostics.replicate import DataSets, Truths, gather_blocks, side_by_side
-from hrprob.errors import check_count, check_number
+from hrprob.errors import InvalidInput, check_count, check_number
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import VERSIONS, ConfidenceSets
 from hrprob.estimation.contraction import contract, quadratic_form
@@ -47,7 +46,7 @@ from hrprob.models import Setting, Stays, make_model, make_prior, pad
 from hrprob.policies import HRUCB, Random, Thompson
 from hrprob.policies.base import Policy
 from hrprob.precision import double_precision, float64
-from hrprob.problem import Infinite, Problem
+from hrprob.problem import Ball, Drifting, Infinite, Problem, Sphere, Withholding
 from hrprob.record import with_fields
 
 __all__ = ["PARAMETERS", "Design", "compare_sets", "designs", "owed", "sample_sizes"]
@@ -58,6 +57,10 @@ PARAMETERS = ("phi", "theta")
 _DRAWS = 400
 # Rows of users that the posterior is given room for: two sizes, for each is a program of its own.
 _SMALL = 4096
+# Share of the replications that must reach a size for it to be looked at.
+_REACHED = 0.9
+# Contexts that are drawn action by action, so that one is as good as any: of others, one is picked at random.
+_DRAWN = (Sphere, Ball, Drifting, Withholding)
 
 
 class Design(NamedTuple):
@@ -126,9 +129,8 @@ def designs(
 
 
 def _with_one_action(problem: Problem) -> Problem:
-    """Return the problem with one context a user, where its contexts have a number of actions to set."""
-    names = [field.name for field in dataclasses.fields(problem.contexts)]  # type: ignore[arg-type]
-    if "actions" not in names:
+    """Return the problem with one context a user, where its contexts can be drawn for one action alone."""
+    if not isinstance(problem.contexts, _DRAWN):
         return problem
     return problem.replace(contexts=with_fields(problem.contexts, actions=1))
 
@@ -156,7 +158,8 @@ def compare_sets(
     delta, ridge : float
         δ and λ.
     most : int
-        Largest n; sizes that fewer than nine tenths of the replications reach are left out.
+        Largest n; sizes that fewer than nine tenths of the replications reach are left out, and at least
+        one must be left.
     replications, fits : int
         Data sets, and those of them that a posterior is fitted to.
     seed : int
@@ -181,9 +184,11 @@ def compare_sets(
     """
     check_number("delta", delta, low=0, high=1, open_low=True, open_high=True, remedy="the chance to miss")
     check_count("replications", replications, low=2, remedy="quantiles are over replications")
+    check_count("fits", fits, remedy="the printed sets are held against posteriors too")
     problem, believed = design.problem, make_prior(prior)
     wanted = sample_sizes(most)
     sets = printed_sets(problem, ridge, variance_max)
+    radii = _radii_at(sets, wanted, delta)
     truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
     blocks = gather_blocks(
         problem,
@@ -202,11 +207,28 @@ def compare_sets(
         left = fits - sum(int(look.radius.shape[0]) for look in looks)
         if left > 0:
             target = Target(make_model("gaussian"), believed, Setting.of(problem))
-            looks.append(_posteriors_at(block, target, sets, delta, ridge, wanted, left, seed))
+            looks.append(_posteriors_at(block, target, radii, delta, ridge, wanted, left, seed))
     found = {name: np.concatenate([block[name] for block in errors]) for name in errors[0]}
+    _check_reached(found["phi error"], design, wanted)
     seen: _Posterior = jax.tree.map(lambda *leaves: np.concatenate(leaves), *looks)
     whose = f"laplace, gaussian outcomes, {believed.kind} prior"
-    return _dataset(found, seen, sets, delta, wanted).assign_attrs(posterior=whose)
+    return _dataset(found, seen, sets, radii, delta, wanted).assign_attrs(ridge=float(ridge), posterior=whose)
+
+
+def _reached(errors: np.ndarray) -> np.ndarray:
+    """Return which sizes enough of the replications reach, given errors (sets, sizes) that are NaN elsewhere."""
+    return np.mean(np.isfinite(errors), axis=0) >= _REACHED
+
+
+def _check_reached(errors: np.ndarray, design: Design, wanted: np.ndarray) -> None:
+    if not _reached(errors).any():
+        raise InvalidInput(
+            "users",
+            f"must be enough for {_REACHED:.0%} of the replications to have {wanted[0]} rounds in the sample set",
+            design.users,
+            f"{np.mean(np.isfinite(errors[:, 0])):.0%} have under {design.policy.kind!r}; raise it, or let the "
+            "policy keep more rounds",
+        )
 
 
 def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> dict[str, ConfidenceSets]:
@@ -240,6 +262,12 @@ def _radii(sets: dict[str, ConfidenceSets], n: Any, delta: Any) -> dict[str, dic
     }
 
 
+def _radii_at(sets: Mapping[str, ConfidenceSets], n: np.ndarray, delta: float) -> np.ndarray:
+    """Return the radii (sizes, parameters, versions) at some sizes."""
+    radii = _radii(dict(sets), n, delta)
+    return np.stack([np.stack([radii[version][p] for version in sets], axis=-1) for p in PARAMETERS], axis=1)
+
+
 def _errors_at(
     block: DataSets,
     problem: Problem,
@@ -259,7 +287,8 @@ def _errors_at(
     def pick(values: np.ndarray) -> np.ndarray:
         return np.where(reached, values[at, lanes], np.nan)
 
-    radii = _radii(dict(sets), path.n, delta)
+    # While the sample set is empty its confidence set is that of one round: δ/n² needs an n.
+    radii = _radii(dict(sets), np.maximum(path.n, 1.0), delta)
     found = {}
     for parameter in PARAMETERS:
         error = getattr(path, parameter)
@@ -298,7 +327,7 @@ def _errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: Any, li
 def _posteriors_at(
     block: DataSets,
     target: Target,
-    sets: Mapping[str, ConfidenceSets],
+    radii: np.ndarray,
     delta: float,
     ridge: float,
     wanted: np.ndarray,
@@ -308,10 +337,6 @@ def _posteriors_at(
     """Return what the posterior says of the first ``most`` data sets at each size, (sets, sizes, ...) each."""
     counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
     chosen = range(min(most, len(counts)))
-    at_sizes = _radii(dict(sets), wanted, delta)
-    radii = np.stack(
-        [np.stack([at_sizes[version][p] for version in sets], axis=-1) for p in PARAMETERS], axis=1
-    )  # (sizes, parameters, versions)
 
     def at(place: tuple[int, int]) -> _Posterior:
         number, size = place
@@ -376,12 +401,12 @@ def _dataset(
     found: dict[str, np.ndarray],
     seen: _Posterior,
     sets: Mapping[str, ConfidenceSets],
+    radii: np.ndarray,
     delta: float,
     wanted: np.ndarray,
 ) -> xarray.Dataset:
-    kept = np.mean(np.isfinite(found["phi error"]), axis=0) >= 0.9
+    kept = _reached(found["phi error"])
     n = wanted[kept]
-    radii = _radii(dict(sets), wanted, delta)
 
     def quantile(name: str) -> np.ndarray:
         return np.nanquantile(found[name][:, kept], 1.0 - delta, axis=0)
@@ -405,7 +430,7 @@ def _dataset(
 
     return xarray.Dataset(
         {
-            "radius": of_versions(lambda p, v: np.asarray(radii[v][p])[kept]),
+            "radius": (("parameter", "version", "n"), np.moveaxis(radii[kept], 0, -1)),
             "quantile": (by, np.array([quantile(f"{p} error") for p in PARAMETERS])),
             "quantile_simultaneous": (by, np.array([quantile(f"{p} largest") for p in PARAMETERS])),
             "factor": of_versions(lambda p, v: quantile(f"{p} largest share {v}")),
@@ -435,7 +460,7 @@ def _dataset(
     )
 
 
-def owed(dataset: xarray.Dataset, problem: Problem, ridge: float = 1.0) -> xarray.Dataset:
+def owed(dataset: xarray.Dataset, problem: Problem, ridge: float | None = None) -> xarray.Dataset:
     """Return what ρ_n/quantile is made of, for φ: factors whose product it is, by n.
 
     Parameters
@@ -444,8 +469,8 @@ def owed(dataset: xarray.Dataset, problem: Problem, ridge: float = 1.0) -> xarra
         What :func:`compare_sets` returned.
     problem : Problem
         What was played.
-    ridge : float
-        λ.
+    ridge : float, optional
+        λ; that of ``dataset`` unless given.
 
     Returns
     -------
@@ -453,7 +478,8 @@ def owed(dataset: xarray.Dataset, problem: Problem, ridge: float = 1.0) -> xarra
         Over n: ``total`` and its factors ``union``, ``scale``, ``product``, ``rest`` and
         ``simultaneity``; and ``share_of_product``, that of α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾) in the printed ρ_n.
     """
-    sets = printed_sets(problem, ridge, dataset.attrs["variance_max"])
+    given = dataset.attrs["ridge"] if ridge is None else ridge
+    sets = printed_sets(problem, given, dataset.attrs["variance_max"])
     n, of_phi = dataset.n.values.astype(float), dataset.sel(parameter="phi")
     with double_precision():
         parts = jax.tree.map(np.asarray, _parts_of_rho(sets, n, dataset.attrs["delta"]))

@@ -12,8 +12,9 @@ quantity    what
 h           the expected lifetime there, at the level of a fresh, of the next user
 ==========  ====================================================================
 
-All p-values of a run are adjusted together, so that a sound engine fails any of its tests
-with a stated chance.
+The p-values of one engine at one number of users are adjusted together, so that there a
+sound engine fails any of its tests with a stated chance at most. Those of several engines
+or numbers of users are not: each has that chance anew.
 
 References
 ----------
@@ -39,7 +40,7 @@ from hrprob.problem import Problem
 __all__ = ["ERROR_RATE", "judge", "quantities", "ranks"]
 
 ERROR_RATE = 0.01
-"""Chance that a sound engine fails one or more of its tests at one number of users."""
+"""Chance at most that a sound engine fails one or more of its tests at one number of users."""
 
 
 def quantities(dimension: int) -> list[str]:

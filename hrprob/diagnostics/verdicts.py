@@ -11,6 +11,7 @@ import xarray
 from scipy import stats
 
 from hrprob.diagnostics.reneging import is_certain
+from hrprob.diagnostics.uniformity import simultaneous_band
 
 __all__ = [
     "Verdict",
@@ -29,6 +30,8 @@ __all__ = [
 ERROR_RATE = 0.01
 # A coverage is called right if one that is off by this much would be seen.
 _SIGHT = 0.06
+# Places are called uniform if a share of them below any point that is off by this much would be seen.
+_SIGHT_OF_PLACES = 0.25
 # From this shape k̂ on, importance weights have no mean: the approximation misses the posterior.
 _NO_MEAN = 1.0
 
@@ -98,14 +101,27 @@ def _of_coverage(of: xarray.Dataset, engine: str, level: float) -> Verdict:
 def on_places(coverage: xarray.Dataset) -> Verdict:
     """Return whether σ²(x) is uniform among its draws, at fresh contexts and at those served."""
     p = coverage.p_value
-    least = p.where(p == p.min(), drop=True)
-    kind, users = str(least.point_kind.values[0]), int(least.users.values[0])
+    least = p.isel(p.argmin(p.dims))
     limit = ERROR_RATE / p.size
-    good = bool(p.min() >= limit)
-    words = f"least p = {float(p.min()):.2g}, at {kind} contexts after {users} users ({p.size} tests)"
-    if good:
-        return Verdict("calibration", True, f"The place of σ²(x) among its draws is uniform: {words}")
-    return Verdict("calibration", False, f"The place of σ²(x) among its draws is not uniform: {words}")
+    words = (
+        f"least p = {float(least):.2g}, at {least.point_kind.item()} contexts after {int(least.users)} users "
+        f"({p.size} tests)"
+    )
+    if float(least) < limit:
+        return Verdict("calibration", False, f"The place of σ²(x) among its draws is not uniform: {words}")
+    few = _too_few(coverage.attrs["data_sets"], limit)
+    if few:
+        return Verdict("calibration", None, f"The place of σ²(x) among its draws: {words}; {few}")
+    return Verdict("calibration", True, f"The place of σ²(x) among its draws is uniform: {words}")
+
+
+def _too_few(data_sets: int, limit: float) -> str | None:
+    """Say so where a test of uniformity with this error rate sees gross faults only."""
+    _, low, high = simultaneous_band(data_sets, limit)
+    sight = float(np.max(high - low)) / 2
+    if sight <= _SIGHT_OF_PLACES:
+        return None
+    return f"nothing against it, but {data_sets} data sets show only shares that are off by {100 * sight:.0f} points"
 
 
 def on_sbc(engine: str, judged: xarray.Dataset) -> list[Verdict]:
@@ -114,23 +130,21 @@ def on_sbc(engine: str, judged: xarray.Dataset) -> list[Verdict]:
     for users in judged.users.values:
         of = judged.sel(users=users)
         failing = [str(name) for name in of.quantity.values[~of.passed.values]]
+        data_sets, rate = judged.attrs["data_sets"], judged.attrs["error_rate"]
         tests = (
-            f"{of.sizes['quantity']} quantities over {judged.attrs['data_sets']} data sets of {users} users"
+            f"{of.sizes['quantity']} quantities over {data_sets} data sets of {users} users, least adjusted p "
+            f"{float(of.adjusted.min()):.2g}; a sound engine and policy fail with chance at most {rate:.0%}"
         )
-        rate = f"a sound engine and policy fail with chance {judged.attrs['error_rate']:.0%}"
-        least = float(of.adjusted.min())
-        if not failing:
-            words = (
-                f"{engine} passes simulation-based calibration: {tests}, least adjusted p {least:.2g}; {rate}"
-            )
-        else:
-            words = (
-                f"{engine} FAILS simulation-based calibration at {', '.join(failing)}: {tests}, "
-                f"least adjusted p {least:.2g}; {rate}"
-            )
+        few = _too_few(data_sets, rate / of.sizes["quantity"])
+        if failing:
+            words = f"{engine} FAILS simulation-based calibration at {', '.join(failing)}: {tests}"
             if all("served" in name for name in failing):
                 words += ". Only what depends on the served context fails: does the policy look at the truth?"
-        verdicts.append(Verdict("sbc", not failing, words))
+            verdicts.append(Verdict("sbc", False, words))
+        elif few:
+            verdicts.append(Verdict("sbc", None, f"{engine}, simulation-based calibration: {tests}; {few}"))
+        else:
+            verdicts.append(Verdict("sbc", True, f"{engine} passes simulation-based calibration: {tests}"))
     return verdicts
 
 
@@ -198,6 +212,10 @@ def on_reneging(truths: str, table: xarray.Dataset, scores: xarray.Dataset) -> l
 def on_models(comparison: xarray.Dataset) -> Verdict:
     """Return whether another model predicts outcomes better than the one in use."""
     name = comparison.attrs["reference"]
+    unknown = _not_compared(comparison, name)
+    if unknown:
+        words = f"Predictions of new rounds by {' and '.join(unknown)} outcomes could not be compared"
+        return Verdict("outcomes", None, f"{words}: their log density is not finite")
     others = comparison.sel(model=[model for model in comparison.model.values if model != name])
     best = others.isel(model=int(np.argmax(others.ahead.values)))
     ahead, error = float(best.ahead), float(best.ahead_se)
@@ -215,6 +233,14 @@ def on_models(comparison: xarray.Dataset) -> Verdict:
     )
     rounds = f"of {comparison.attrs['rounds']} rounds"
     return Verdict("outcomes", True, f"{words} in log density, {rounds}; {enough:.1f} ahead would count")
+
+
+def _not_compared(comparison: xarray.Dataset, reference: str) -> list[str]:
+    """Return the models whose log density is not finite; where the reference's is not, none can be compared."""
+    finite = np.isfinite(comparison.elpd) & np.isfinite(comparison.ahead)
+    if not bool(np.isfinite(comparison.elpd.sel(model=reference))):
+        return [reference]
+    return [str(model) for model in comparison.model.values[~finite.values]]
 
 
 def on_residuals(model: str, checks: xarray.Dataset, loo_p: float) -> list[Verdict]:

@@ -16,7 +16,7 @@ from hrprob.estimation.posterior.sites import extra_sites
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table, as_table
-from hrprob.models import Model, Setting, Stays, make_model, make_prior, rounds, stays
+from hrprob.models import Model, Setting, Stays, make_model, make_prior, priors, rounds, stays
 from hrprob.precision import double_precision
 from hrprob.problem import Affine, Bounds, Problem
 from hrprob.record import with_fields
@@ -61,7 +61,7 @@ def fit(
         noise of a problem. A model of one's own is one file: see :mod:`hrprob.models.base`.
     prior : str, table or Prior
         "uniform" on the balls ‖θ‖ ≤ ``bounds.theta`` and ‖φ‖ ≤ ``bounds.phi``, or "gaussian",
-        cut to them.
+        cut to them. A prior of one's own is one class: see :mod:`hrprob.models.priors`.
     link : Affine, optional
         f, from φᵀx to the variance: f(z) = z + 2 unless told. A problem has its own.
     bounds : Bounds, optional
@@ -107,7 +107,9 @@ def fit(
         setting = _setting(table.dimension, link, bounds)
         outcome = make_model("gaussian" if model is None else model)
     _check_registered(outcome)
-    target = Target(outcome, make_prior(prior), setting)
+    believed = make_prior(prior)
+    priors.check_record(believed)
+    target = Target(outcome, believed, setting)
     found = sample(
         chosen, target, _data(target, table), jax.random.key(seed), DRAWS if draws is None else draws
     )

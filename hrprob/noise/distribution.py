@@ -7,14 +7,17 @@ the distributions that are known to be symmetric: there it is the lower one, mir
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob.errors import InvalidInput
 from hrprob.noise.base import Tailed
+from hrprob.precision import double_precision, is_traced
 from hrprob.record import describe, record
 from hrprob.source import Purpose, Source
 
@@ -22,6 +25,9 @@ __all__ = ["FromDistribution"]
 
 # NumPyro's distributions that are symmetric about their mean, which is 0 here.
 _SYMMETRIC = ("Laplace", "Logistic", "Normal", "StudentT")
+
+# How far a moment may be off: parameters in single precision are right to 1e-7.
+_TOLERANCE = 1e-6
 
 
 @record()
@@ -31,7 +37,8 @@ class FromDistribution(Tailed):
     Parameters
     ----------
     distribution : numpyro.distributions.Distribution
-        It needs ``log_prob`` and ``cdf``, and ``icdf`` where outcomes are drawn from it.
+        It needs ``log_prob`` and ``cdf``, and ``icdf`` where outcomes are drawn from it. Its ``mean``
+        and ``variance`` are checked where it has them.
 
     Examples
     --------
@@ -44,10 +51,22 @@ class FromDistribution(Tailed):
     kind: ClassVar[str] = "distribution"
     distribution: Any
 
+    def __post_init__(self) -> None:
+        _check_moment(self.distribution, "mean", 0.0, "shift it by that much")
+        _check_moment(self.distribution, "variance", 1.0, "divide its scale by the root of that")
+
     @property
     def symmetric(self) -> bool:
         """Whether the distribution is known to be, by its name."""
         return type(self.distribution).__name__ in _SYMMETRIC
+
+    @property
+    def lowest(self) -> Any:
+        """The lower end of the distribution's support, where that says one."""
+        try:
+            return getattr(self.distribution.support, "lower_bound", -math.inf)
+        except NotImplementedError:
+            return -math.inf
 
     def log_density(self, z: jax.Array) -> jax.Array:
         """Return ln ψ(z)."""
@@ -77,6 +96,21 @@ class FromDistribution(Tailed):
         except NotImplementedError:
             kind = type(self.distribution).__name__
             raise InvalidInput("noise", f"must be a distribution with `{method}`", kind, remedy) from None
+
+
+def _check_moment(distribution: Any, name: str, wanted: float, mend: str) -> None:
+    """Raise if a moment is known, and not what it must be."""
+    with double_precision():
+        try:
+            moment = getattr(distribution, name)
+        except (AttributeError, NotImplementedError):
+            return
+    if is_traced(moment):
+        return
+    values = np.asarray(moment, dtype=float)
+    if np.any(np.isfinite(values) & (np.abs(values - wanted) > _TOLERANCE)):
+        remedy = f"{mend}; of a model, `outcome(u, w)` must have mean u and variance w"
+        raise InvalidInput("noise", f"must have {name} {wanted:g}", values, remedy)
 
 
 def _described(part: Any) -> Any:

@@ -80,7 +80,7 @@ class BayesLearner(Learner):
 
     def __post_init__(self) -> None:
         from hrprob.estimation.posterior.engines import make_engine
-        from hrprob.models import make_model, make_prior
+        from hrprob.models import make_model, make_prior, priors
 
         remedy = "1.05 fits anew whenever the users have grown by 5 %; 1 after every user"
         settle(
@@ -89,6 +89,7 @@ class BayesLearner(Learner):
             model=make_model(self.model),
             prior=make_prior(self.prior),
         )
+        priors.check_record(self.prior)
         refit = self.engine.refit if self.refit is None else self.refit
         settle(self, refit=check_number("refit", refit, low=1, remedy=remedy))
         super().__post_init__()
@@ -99,7 +100,7 @@ class BayesLearner(Learner):
 
         bound = super().bind(problem, users)
         if self.engine.streaming:
-            _check_program(self.engine, bound.target)
+            _check_engine(self.engine, bound.target)
         return with_fields(
             bound,
             due=refit_times(self.warmup + users, self.refit, self.warmup),
@@ -210,8 +211,8 @@ def refit_times(users: int, factor: float, warmup: int = 0) -> np.ndarray:
     return due
 
 
-def _check_program(engine: Any, target: Any) -> None:
-    """Raise unless an engine that looks at the likelihood alone sees what the model's program says."""
+def _check_engine(engine: Any, target: Any) -> None:
+    """Raise unless an engine takes the model and the prior, and sees what the model's program says."""
     from hrprob.estimation.posterior.sites import check_program
     from hrprob.models import Stays, rounds, stays
 
@@ -220,6 +221,8 @@ def _check_program(engine: Any, target: Any) -> None:
     data = stays(x, r, user=[1, 2, 3]) if target.model.data is Stays else rounds(x, r)
     with double_precision():
         check_program(engine, target, jax.tree.map(jnp.asarray, data))
+        # What an engine cannot start from it refuses here, where the policy is named, at no cost.
+        jax.eval_shape(lambda: engine.init(target))
 
 
 def _padded(rows: int) -> int:

@@ -427,8 +427,10 @@ def _function(function: Any) -> Callable[..., Any]:
         raise InvalidInput("function", "must be a function", function, remedy)
     try:
         found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InvalidInput("function", "must be found", function, str(error)) from None
+    except Exception as error:
+        # Whatever somebody's module does when it is imported, it is theirs that must be mended.
+        reason = f"{type(error).__name__}: {error}"
+        raise InvalidInput("function", "must be found", function, reason) from None
     if not callable(found):
         raise InvalidInput("function", "must be a function", function, remedy)
     return found

@@ -1,5 +1,7 @@
 """Printed sets against replications, and against plain NumPy."""
 
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,12 +9,16 @@ import pytest
 import xarray
 
 import hrprob
+from hrprob import config
 from hrprob.diagnostics import rho, verdicts
 from hrprob.diagnostics.replicate import Truths, gather
+from hrprob.diagnostics.study import study_of
 from hrprob.errors import InvalidInput
 from hrprob.precision import double_precision
 
 from .toy import PROBLEM, toy
+
+EXTENSIONS = sorted((Path(hrprob.__file__).parent / "experiments" / "extensions").glob("*.toml"))
 
 
 def test_errors_along_are_those_of_the_glse():
@@ -52,6 +58,80 @@ def test_in_the_fixed_design_contexts_do_not_depend_on_the_noise():
     assert fixed.policy.kind == "random"
     finite = hrprob.Problem(theta=[0.5], phi=[0.5], contexts=hrprob.Finite([[[0.9], [0.4]]]))
     assert rho.designs(finite, 50)["fixed"].problem.contexts.actions == 2
+
+
+@pytest.mark.parametrize("path", EXTENSIONS, ids=lambda path: path.stem)
+def test_every_extension_has_its_designs(path):
+    experiment = config.read(path)
+    study = study_of(experiment.problem, experiment.policies)
+    found = rho.designs(study.problem, 50, 60, study.hr_ucb, study.thompson)
+    assert list(found) == ["fixed", "hr-ucb", "thompson"]
+    assert found["fixed"].problem.contexts.kind == study.problem.contexts.kind
+    assert [design.users for design in found.values()] == [50, 60, 60]
+
+
+def test_a_function_of_contexts_keeps_its_actions():
+    contexts = hrprob.ContextFunction(lambda key, user: jnp.array([[0.9, 0.0], [0.0, 0.5]]), actions=2)
+    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.4], contexts=contexts)
+    fixed = rho.designs(problem, 12)["fixed"]
+    truths = Truths(*(np.tile(truth, (2, 1)) for truth in (problem.theta, problem.phi)))
+    data = gather(fixed.problem, fixed.policy, truths, users=12, seed=0)
+    # One round each, and both actions served: only one of them in 24 picks has a chance of 1e-7.
+    assert np.all(data.stays.rounds == 1)
+    assert {tuple(x) for x in data.stays.x.reshape(-1, 2)} == {(0.9, 0.0), (0.0, 0.5)}
+
+
+def test_replications_that_begin_without_samples_count():
+    data, _ = toy(sets=3)
+    some = np.arange(data.stays.rounds.shape[1]) >= np.array([0, 1, 3])[:, None]  # which users are recorded
+    x, *rest = data.stays
+    stays = data.stays._replace(
+        x=x, **{name: leaf * some for name, leaf in zip(("rounds", "total", "squares"), rest, strict=True)}
+    )
+    sets = rho.printed_sets(PROBLEM, 1.0, None)
+    with double_precision():
+        found = rho._errors_at(data._replace(stays=stays), PROBLEM, sets, 0.1, 1.0, np.array([2, 5]))
+    assert all(np.isfinite(values).all() for values in found.values())
+    # Without a sample the estimates are 0: the error is ‖φ*‖ as λ = 1, over the radius at one round.
+    empty = np.linalg.norm(data.truths.phi[2]) / float(sets["paper"].rho_simultaneous(1, 0.1))
+    assert np.all(found["phi largest share paper"][2] >= empty * (1 - 1e-12))
+
+
+def test_a_design_that_gathers_too_little_is_refused_in_words():
+    design = rho.designs(hrprob.Problem(), 9)["fixed"]
+    errors = np.full((4, 2), np.nan)
+    errors[0, 0] = 1.0
+    with pytest.raises(InvalidInput, match=r"`users` must be enough for 90% .* 10 rounds .* got 9: 25% have"):
+        rho._check_reached(errors, design, rho.sample_sizes(32))
+    errors[:, 0] = 1.0
+    rho._check_reached(errors, design, rho.sample_sizes(32))
+
+
+def test_at_least_one_posterior_is_fitted():
+    design = rho.designs(hrprob.Problem(), 10)["fixed"]
+    with pytest.raises(InvalidInput, match="`fits` must be a whole number of at least 1, got 0"):
+        rho.compare_sets(design, most=10, fits=0)
+
+
+@pytest.mark.slow
+def test_too_few_users_are_refused_by_the_comparison():
+    design = rho.designs(hrprob.Problem(), 9)["fixed"]
+    with pytest.raises(InvalidInput, match="`users` must be enough"):
+        rho.compare_sets(design, most=10, replications=2, fits=1)
+
+
+@pytest.mark.slow
+def test_what_the_gap_is_made_of_has_the_ridge_of_the_sets():
+    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.4])
+    design = rho.designs(problem, 10)["fixed"]
+    found = rho.compare_sets(design, most=10, replications=4, fits=1, ridge=3.0)
+    of = found.sel(parameter="phi")
+    gap = of.radius.sel(version="paper") / of["quantile"]
+    np.testing.assert_allclose(rho.owed(found, problem).total, gap, rtol=1e-12)
+    plain = float(rho.printed_sets(problem, 1.0, None)["paper"].rho_simultaneous(10, 0.1))
+    overridden = rho.owed(found, problem, ridge=1.0).total
+    np.testing.assert_allclose(overridden, plain / of["quantile"], rtol=1e-12)
+    assert not np.allclose(overridden, gap, rtol=1e-3)
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from hrprob.policies import Seen, ledger, make
 from hrprob.policies.bayes import refit_times
 from hrprob.precision import double_precision
 from hrprob.problem.arrivals import arrivals
+from hrprob.record import record
 from hrprob.simulation.engine import advance, begin
 from hrprob.source import trial_keys
 
@@ -174,6 +175,15 @@ def test_closed_forms_are_those_of_all_rounds_at_once(kind):
     np.testing.assert_allclose(state.sum_rx, x.T @ (total / w), rtol=1e-9)
 
 
+class Plain(priors.Uniform):
+    """A prior that is no record: JAX does not know a subclass by its parent."""
+
+
+@record()
+class Own(priors.Uniform):
+    """A prior that smc does not know."""
+
+
 @pytest.mark.parametrize(
     ("kind", "parameters", "field"),
     [
@@ -181,6 +191,7 @@ def test_closed_forms_are_those_of_all_rounds_at_once(kind):
         ("thompson", {"engine": "emcee"}, "engine"),
         ("thompson", {"refit": 0.5}, "refit"),
         ("thompson", {"model": {"kind": "student-t", "df": 1.0}}, "model.df"),
+        ("thompson", {"prior": Plain()}, "prior"),
         ("bayes-ucb", {"level": 1.0}, "level"),
         ("bayes-greedy", {"draws": 0}, "draws"),
     ],
@@ -236,6 +247,17 @@ def test_a_policy_plays_no_model_that_its_engine_cannot_see(model, engine, words
     finally:
         base._REGISTRY.clear()
         base._REGISTRY.update(before)
+
+
+@pytest.mark.parametrize("parts", [{"model": "student-t"}, {"prior": Own()}], ids=str)
+def test_what_an_engine_cannot_start_from_is_said_of_the_policy(parts):
+    policies = {"plain": hrprob.Random(), "mine": hrprob.Thompson(engine="smc", **parts)}
+    with pytest.raises(InvalidInput, match="it needs normal outcomes") as complaint:
+        policies["mine"].bind(hrprob.Problem(), users=5)
+    assert complaint.value.field == "engine"
+    with pytest.raises(InvalidInput) as complaint:
+        hrprob.simulate(hrprob.Problem(), policies, users=5, trials=1)
+    assert complaint.value.field == 'policy "mine".engine'
 
 
 @pytest.mark.parametrize(("engine", "learns"), [("laplace", False), ("smc", True)])

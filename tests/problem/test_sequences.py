@@ -168,6 +168,14 @@ def late(then: Any, before: Any, after: int = 3) -> Any:
     return lambda key, user: jnp.where(user > after, then, before)
 
 
+@pytest.fixture(autouse=True)
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules that can be found, and not imported."""
+    (tmp_path / "with_a_slip.py").write_text("def level(key, user)\n    return 0.5\n")
+    (tmp_path / "that_stops.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
 # What was made, then the field and the words that the message must have.
 BAD = [
     (lambda: hrprob.ContextSequence("no_such.csv"), "users", "No such file"),
@@ -181,6 +189,10 @@ BAD = [
     (lambda: hrprob.NormalLevels(np.inf, 1.0), "mean", "finite"),
     (lambda: hrprob.ContextFunction("here", 2), "function", "module:name"),
     (lambda: hrprob.ContextFunction("no_such_module:f", 2), "function", "no_such_module"),
+    (lambda: hrprob.ContextFunction("math:no_such_name", 2), "function", "no_such_name"),
+    (lambda: hrprob.LevelFunction(".seasons:level"), "function", "TypeError: the 'package' argument"),
+    (lambda: hrprob.LevelFunction("with_a_slip:level"), "function", "SyntaxError: expected ':'"),
+    (lambda: hrprob.LevelFunction("that_stops:level"), "function", "ZeroDivisionError"),
     (lambda: hrprob.ContextFunction("math:pi", 2), "function", "must be a function"),
     (lambda: hrprob.ContextFunction(len, 0), "actions", "at least one action"),
     (lambda: hrprob.LevelFunction(lambda key, user: jnp.zeros(2)), "function", "one level"),

@@ -88,7 +88,7 @@ def test_a_model_of_ones_own_is_described(monkeypatch: pytest.MonkeyPatch) -> No
     # The very noise of the model, made anew: the policy takes it for what it is.
     for noise in (LaplaceNoise().noise, FromDistribution(dist.Laplace(0, 0.5**0.5))):
         assert results._misspecified(PROBLEM.replace(noise=noise), policies) == {}
-    other = PROBLEM.replace(noise=FromDistribution(dist.Laplace(0.0, 0.7)))
+    other = PROBLEM.replace(noise=FromDistribution(dist.Logistic(0.0, 3**0.5 / np.pi)))
     assert results._misspecified(other, policies) == {"own": {"noise": own}}
 
 

@@ -1,0 +1,83 @@
+"""What is said of tables whose numbers are given."""
+
+import numpy as np
+import pytest
+import xarray
+
+from hrprob.diagnostics import sbc, verdicts
+
+
+def compared(elpd, reference="gaussian"):
+    models = ["gaussian", "student-t", "skew"]
+    elpd = np.array(elpd)
+    ahead = elpd - elpd[models.index(reference)]
+    return xarray.Dataset(
+        {"elpd": ("model", elpd), "ahead": ("model", ahead), "ahead_se": ("model", np.ones(3))},
+        coords={"model": models},
+        attrs={"reference": reference, "rounds": 100},
+    )
+
+
+def test_models_are_compared_where_all_predictions_are_finite():
+    assert verdicts.on_models(compared([-100.0, -101.0, -102.0])).good is True
+    assert verdicts.on_models(compared([-100.0, -80.0, -102.0])).good is False
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")  # of ∞ − ∞
+@pytest.mark.parametrize("odd", [np.nan, -np.inf])
+def test_a_model_without_a_density_is_named(odd):
+    said = verdicts.on_models(compared([-100.0, odd, -102.0]))
+    assert said.good is None
+    assert "by student-t outcomes could not be compared" in said.words
+    both = verdicts.on_models(compared([-100.0, odd, odd])).words
+    assert "student-t and skew outcomes" in both
+    reference = verdicts.on_models(compared([odd, -101.0, -102.0]))
+    assert reference.good is None
+    assert "by gaussian outcomes could not be compared" in reference.words
+    assert "nan" not in said.words + both + reference.words
+
+
+def table_of_places(p_value, data_sets):
+    return xarray.Dataset(
+        {"p_value": (("point_kind", "users"), np.array(p_value))},
+        coords={"point_kind": ["fresh", "served"], "users": [10, 30, 100]},
+        attrs={"data_sets": data_sets},
+    )
+
+
+def test_the_least_p_value_is_named_by_one_cell():
+    # Of the two that tie, (fresh, 30) comes first; no test was (fresh, 10).
+    tied = table_of_places([[0.5, 0.02, 0.4], [0.02, 0.3, 0.2]], 200)
+    said = verdicts.on_places(tied)
+    assert said.good is True
+    assert "least p = 0.02, at fresh contexts after 30 users (6 tests)" in said.words
+
+
+@pytest.mark.parametrize(("data_sets", "good"), [(32, None), (100, True), (200, True)])
+def test_few_data_sets_do_not_make_places_uniform(data_sets, good):
+    said = verdicts.on_places(table_of_places(np.full((2, 3), 0.5), data_sets))
+    assert said.good is good
+    assert (f"but {data_sets} data sets show only" in said.words) is (good is None)
+    gross = verdicts.on_places(table_of_places([[0.5, 0.5, 1e-4], [0.5, 0.5, 0.5]], data_sets))
+    assert gross.good is False
+
+
+@pytest.mark.parametrize("quantities", [6, 12, 44])  # of contexts of dimension 1, 4 and 20
+@pytest.mark.parametrize(("data_sets", "good"), [(32, None), (100, True), (200, True)])
+def test_few_data_sets_do_not_make_an_engine_sound(data_sets, good, quantities):
+    # As even as can be: nothing is against them.
+    even = (np.arange(data_sets) + 0.5) / data_sets
+    places = xarray.DataArray(
+        np.tile(even, (1, quantities, 1)),
+        dims=("users", "quantity", "data_set"),
+        coords={"users": [30], "quantity": [f"q{number}" for number in range(quantities)]},
+    )
+    said = verdicts.on_sbc("laplace", sbc.judge(places))[0]
+    assert said.good is good
+    assert ("laplace passes" in said.words) is (good is True)
+    assert (f"but {data_sets} data sets show only" in said.words) is (good is None)
+    assert "fail with chance at most 1%" in said.words
+    piled = places.copy(data=np.where(np.arange(quantities)[:, None] == 1, 0.3 * even, places))
+    failed = verdicts.on_sbc("laplace", sbc.judge(piled))[0]
+    assert failed.good is False
+    assert "laplace FAILS simulation-based calibration at q1:" in failed.words
