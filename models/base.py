@@ -36,7 +36,6 @@ from hrprob.models.data import Data, Rounds
 from hrprob.models.setting import Setting
 from hrprob.noise import FromDistribution, Noise
 from hrprob.precision import double_precision
-from hrprob.record import record
 from hrprob.tables import make_named
 
 __all__ = ["Model", "kinds", "make_model", "make_prior", "register"]
@@ -112,13 +111,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[M], M]:
     """
 
     def decorate(cls: M) -> M:
-        taken = _REGISTRY.get(kind)
-        if taken is not None and taken.__qualname__ != cls.__qualname__:
-            raise InvalidInput("kind", "must not be taken", kind, f"it belongs to {taken.__qualname__}")
-        made: Any = record(static=static)(cls)
-        made.kind = kind
-        _REGISTRY[kind] = made
-        return made
+        return priors.enter(_REGISTRY, kind, cls, static)
 
     return decorate
 

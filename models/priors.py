@@ -302,15 +302,20 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
     from hrprob.models.base import _PRIORS
 
     def decorate(cls: P) -> P:
-        taken = _PRIORS.get(kind)
-        if taken is not None and taken.__qualname__ != cls.__qualname__:
-            raise InvalidInput("kind", "must not be taken", kind, f"it belongs to {taken.__qualname__}")
-        made: Any = record(static=static)(cls)
-        made.kind = kind
-        _PRIORS[kind] = made
-        return made
+        return enter(_PRIORS, kind, cls, static)
 
     return decorate
+
+
+def enter(registry: dict[str, type[Any]], kind: str, cls: Any, static: tuple[str, ...]) -> Any:
+    """Make ``cls`` a record that ``registry`` knows as ``kind``, unless that is another's name."""
+    taken = registry.get(kind)
+    if taken is not None and taken.__qualname__ != cls.__qualname__:
+        raise InvalidInput("kind", "must not be taken", kind, f"it belongs to {taken.__qualname__}")
+    made: Any = record(static=static)(cls)
+    made.kind = kind
+    registry[kind] = made
+    return made
 
 
 def check_record(prior: Any) -> None:
