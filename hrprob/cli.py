@@ -30,14 +30,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import hrprob
 
 if TYPE_CHECKING:
     from hrprob.config import Experiment
 
-__all__ = ["XLA_FLAGS", "main"]
+__all__ = ["XLA_FLAGS", "enter", "main"]
 
 
 XLA_FLAGS = "--xla_backend_extra_options=" + ",".join(
@@ -95,6 +95,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except _Terminated:
         return _complain("stopped; nothing half-written is left", 143)
     return 0
+
+
+def enter() -> NoReturn:
+    """Run the command line as a process of its own, and end that with its exit code."""
+    code = main()
+    if any(thread is not threading.main_thread() and not thread.daemon for thread in threading.enumerate()):
+        # What other threads still compute nobody waits for: the command has failed or was told to end.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 class _Terminated(BaseException):
@@ -646,4 +657,4 @@ COMMANDS = {
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    enter()

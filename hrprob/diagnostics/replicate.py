@@ -142,10 +142,14 @@ class Watched(Policy):
         return self.inner.select(state.inner, key, contexts, beta)
 
     def update(self, state: _State, seen: Seen) -> _State:
-        """Note what was seen, and let the policy learn."""
+        """Note what was seen, and let the policy learn from what is recorded of it."""
         outcomes = seen.outcomes[: self.single]
         noted = _Noted(seen.context, seen.taken, seen.total, seen.squares, seen.played, outcomes)
-        return _State(self.inner.update(state.inner, seen), noted)
+        # How long a stay went on after its last recorded round would tell the policy more than the data do.
+        recorded = seen._replace(
+            played=jnp.minimum(seen.played, self.cap), left=seen.left & (seen.played <= self.cap)
+        )
+        return _State(self.inner.update(state.inner, recorded), noted)
 
     def depart(self, state: _State, user: jax.Array) -> _State:
         """Let the policy close the user's book."""

@@ -49,7 +49,7 @@ from hrprob.precision import double_precision, float64
 from hrprob.problem import Ball, Drifting, Infinite, Problem, Sphere, Withholding
 from hrprob.record import with_fields
 
-__all__ = ["PARAMETERS", "Design", "compare_sets", "designs", "owed", "sample_sizes"]
+__all__ = ["PARAMETERS", "Design", "TooFewRounds", "compare_sets", "designs", "owed", "sample_sizes"]
 
 _inverse = one_at_a_time(jnp.linalg.inv)
 
@@ -61,6 +61,10 @@ _SMALL = 4096
 _REACHED = 0.9
 # Contexts that are drawn action by action, so that one is as good as any: of others, one is picked at random.
 _DRAWN = (Sphere, Ball, Drifting, Withholding)
+
+
+class TooFewRounds(InvalidInput):
+    """A design whose data sets never hold the least number of rounds that sets are looked at for."""
 
 
 class Design(NamedTuple):
@@ -222,7 +226,7 @@ def _reached(errors: np.ndarray) -> np.ndarray:
 
 def _check_reached(errors: np.ndarray, design: Design, wanted: np.ndarray) -> None:
     if not _reached(errors).any():
-        raise InvalidInput(
+        raise TooFewRounds(
             "users",
             f"must be enough for {_REACHED:.0%} of the replications to have {wanted[0]} rounds in the sample set",
             design.users,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import queue
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -139,6 +140,7 @@ class Diagnosis(NamedTuple):
     health: xarray.Dataset
     sets: dict[str, xarray.Dataset]  # by design
     owed: dict[str, xarray.Dataset]
+    unreached: dict[str, str]  # why a design has none
     places: xarray.Dataset
     coverage: xarray.Dataset
     ranks: dict[str, xarray.DataArray]  # by engine
@@ -253,8 +255,11 @@ def diagnose(
         )
     found: dict[str, Any] = {"study": study, "sizes": sizes}
     by_truths: dict[str, Any] = {}
-    with _Steps(say, progress, study, sizes) as steps:
-        for news in _side_by_side([part(study, sizes, steps) for part in parts], steps.stop):
+    with (
+        _Steps(say, progress, study, sizes) as steps,
+        contextlib.closing(_side_by_side([part(study, sizes, steps) for part in parts], steps)) as coming,
+    ):
+        for news in coming:
             by_truths |= news.pop("by_truths", {})
             found |= news
             if len(by_truths) == 2 and "scores" not in found:
@@ -265,34 +270,36 @@ def diagnose(
 
 
 def _side_by_side(
-    parts: Sequence[Iterator[dict[str, Any]]], stop: Callable[[], None]
-) -> Iterator[dict[str, Any]]:
-    """Yield what the parts yield, as it comes; ``stop`` is called if any of it fails.
+    parts: Sequence[Iterator[dict[str, Any]]], steps: _Steps
+) -> Generator[dict[str, Any], None, None]:
+    """Yield what the parts yield, as it comes, until all have ended or one has failed.
 
-    Compiling is the work of one core: parts side by side keep all of them busy.
+    Compiling is the work of one core: parts side by side keep all of them busy. What fails is told at
+    once; steps that are under way then end by themselves, and nobody waits for them.
     """
-    news: queue.SimpleQueue[dict[str, Any] | Future[None]] = queue.SimpleQueue()
 
     def run(part: Iterator[dict[str, Any]]) -> None:
         with double_precision():
             for found in part:
-                news.put(found)
+                steps.news.put(found)
 
-    with ThreadPoolExecutor(len(parts)) as pool:
+    pool = ThreadPoolExecutor(len(parts))
+    try:
         for part in parts:
-            pool.submit(run, part).add_done_callback(news.put)
+            pool.submit(run, part).add_done_callback(steps.news.put)
         running = len(parts)
-        try:
-            while running:
-                found = news.get()
-                if isinstance(found, dict):
-                    yield found
-                else:
-                    found.result()
-                    running -= 1
-        except BaseException:
-            stop()
-            raise
+        while running:
+            found = steps.news.get()
+            if isinstance(found, dict):
+                yield found
+            elif isinstance(found, BaseException):
+                raise found
+            else:
+                found.result()
+                running -= 1
+    finally:
+        steps.stop()
+        pool.shutdown(wait=False)
 
 
 def _of_both(by_truths: Mapping[str, Any]) -> dict[str, Any]:
@@ -313,6 +320,7 @@ class _Steps:
     def __init__(self, say: Callable[[str], None], progress: bool, study: Study, sizes: Sizes) -> None:
         self._say, self._progress, self._lock = say, progress, threading.Lock()
         self._stopped = threading.Event()
+        self.news: queue.SimpleQueue[dict[str, Any] | Future[None] | BaseException] = queue.SimpleQueue()
         # Data sets and fits over the prior and at the truth, three designs, nuts, other engines, models.
         self._total = 10 + len(_others(study, sizes)) + (0 if _own_noise(study) else 2)
 
@@ -325,7 +333,12 @@ class _Steps:
         self._filters.__enter__()
         warnings.filterwarnings("ignore", category=UserWarning, module="arviz_stats")
 
-        self._bar = tqdm(total=self._total, unit=" parts", disable=not self._progress, leave=False)
+        self._bar = tqdm(
+            total=self._total,
+            bar_format="{percentage:3.0f} %|{bar}| {elapsed}, {desc}",
+            disable=not self._progress,
+            leave=False,
+        )
         self._started = time.perf_counter()
         return self
 
@@ -338,15 +351,33 @@ class _Steps:
         self._stopped.set()
 
     @contextlib.contextmanager
-    def step(self, what: str) -> Iterator[None]:
-        if self._stopped.is_set():
-            raise CancelledError
+    def step(self, what: str, users: float = math.inf) -> Iterator[Callable[[int], None]]:
+        """Count what is done within as one step; of ``users`` that are served, what is yielded is told."""
+        done = 0.0
+
+        def served(number: int) -> None:
+            nonlocal done
+            share = min(number / users, 1.0 - done)
+            done += share
+            with self._lock:
+                self._bar.update(share)
+
+        self._check()
         with self._lock:
             self._bar.set_description_str(what)
-        yield
+        try:
+            yield served
+        except BaseException as error:
+            self.news.put(error)
+            raise
+        self._check()
         with self._lock:
-            self._bar.update()
+            self._bar.update(1.0 - done)
             self._say(f"[{time.perf_counter() - self._started:4.0f} s] {what}")
+
+    def _check(self) -> None:
+        if self._stopped.is_set():
+            raise CancelledError
 
 
 def _seed(study: Study, part: int) -> int:
@@ -360,9 +391,16 @@ def _over_the_prior(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[
     truths = draw_truths(target.prior, target.setting, sizes.sets, _seed(study, 0))
 
     def played(problem: Problem) -> DataSets:
-        with steps.step(f"{study.policy.kind}: {sizes.sets} data sets {OVER_PRIOR}"):
+        what, users = f"{study.policy.kind}: {sizes.sets} data sets {OVER_PRIOR}", most + 1
+        with steps.step(what, users * sizes.sets) as served:
             return gather(
-                problem, study.policy, truths, users=most + 1, seed=_seed(study, 1), fresh=sizes.points
+                problem,
+                study.policy,
+                truths,
+                users=users,
+                seed=_seed(study, 1),
+                fresh=sizes.points,
+                report=served,
             )
 
     def fitted(data: DataSets) -> dict[int, Posteriors]:
@@ -455,8 +493,9 @@ def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[st
     """Yield one data set looked at closely, and predictions and estimates at the problem's truth."""
     problem, target, most = study.problem, study.target, sizes.truth_users[-1]
     truths = Truths(*(np.tile(truth, (sizes.truth_sets, 1)) for truth in (problem.theta, problem.phi)))
-    with steps.step(f"{study.policy.kind}: {sizes.truth_sets} data sets {AT_TRUTH}"):
-        data = gather(problem, study.policy, truths, users=most + 1, seed=_seed(study, 5))
+    what, users = f"{study.policy.kind}: {sizes.truth_sets} data sets {AT_TRUTH}", most + 1
+    with steps.step(what, users * sizes.truth_sets) as served:
+        data = gather(problem, study.policy, truths, users=users, seed=_seed(study, 5), report=served)
     table = outcomes.table_of(data, 0, sizes.single_rounds)
     with ThreadPoolExecutor(3) as pool:
         # Samplers take longest to compile.
@@ -523,19 +562,25 @@ def _shorter(sizes: Sizes) -> dict[str, int]:
 def _printed_sets(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[str, Any]]:
     """Yield the printed sets against data sets and posterior, by design."""
     planned = rho.designs(study.problem, sizes.rounds, sizes.design_users, study.hr_ucb, study.thompson)
-    found = {}
-    for design, how in planned.items():
-        with steps.step(f"printed sets, {design} design: {sizes.replications} data sets"):
-            found[design] = rho.compare_sets(
-                how,
-                delta=DELTA,
-                most=sizes.rounds,
-                replications=sizes.replications,
-                fits=sizes.fits,
-                seed=_seed(study, 7),
-                prior=study.target.prior,
-            )
-    yield {"sets": found, "owed": {design: rho.owed(of, study.problem) for design, of in found.items()}}
+    found, unreached = {}, {}
+    for name, design in planned.items():
+        what = f"printed sets, {name} design: {sizes.replications} data sets"
+        with steps.step(what, design.users * sizes.replications) as served:
+            try:
+                found[name] = rho.compare_sets(
+                    design,
+                    delta=DELTA,
+                    most=sizes.rounds,
+                    replications=sizes.replications,
+                    fits=sizes.fits,
+                    seed=_seed(study, 7),
+                    prior=study.target.prior,
+                    report=served,
+                )
+            except rho.TooFewRounds as error:
+                unreached[name] = str(error)  # a verdict says so; the other designs stand
+    owed = {name: rho.owed(of, study.problem) for name, of in found.items()}
+    yield {"sets": found, "owed": owed, "unreached": unreached}
 
 
 def _verdicts(done: Diagnosis) -> list[Verdict]:
@@ -548,7 +593,7 @@ def _verdicts(done: Diagnosis) -> list[Verdict]:
             words.on_health(name, done.health, health.health_concerns(posterior))
             for name, posterior in done.posteriors.items()
         ),
-        *words.on_sets(done.sets, done.owed),
+        *words.on_sets(done.sets, done.owed, done.unreached),
     ]
     for truths, table in done.reliability.items():
         found += words.on_reneging(truths, table, done.scores[truths])

@@ -4,7 +4,8 @@ For N numbers, the count below z is binomial if they are uniform. The statistic 
 least two-sided chance of such a count over z = 1/K, ..., (K − 1)/K [1]_: the level of the
 narrowest simultaneous band that holds the whole empirical distribution function. Its
 distribution under uniformity is found by simulation, so a test at level α errs with
-chance α at any N.
+chance α at any N. Further out than simulations reach, chances are added up over the points,
+which bounds them: however many tests are made at once, each can still fail.
 
 References
 ----------
@@ -62,8 +63,9 @@ def uniformity_p_value(places: Any) -> float:
     numbers = np.asarray(places, dtype=float).ravel()
     grid = _grid(numbers.size)
     counts = np.searchsorted(np.sort(numbers), grid, side="right")
-    stray = np.searchsorted(_null(numbers.size), _least_chance(counts[None], numbers.size), side="right")[0]
-    return float((1 + stray) / (_SIMULATIONS + 1))
+    least = _least_chance(counts[None], numbers.size)[0]
+    stray = np.searchsorted(_null(numbers.size), least, side="right")
+    return float(min((1 + stray) / (_SIMULATIONS + 1), 2 * grid.size * least))
 
 
 def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -78,8 +80,7 @@ def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndar
     >>> bool(np.all((low < z) & (z < high)))
     True
     """
-    least = _null(size)[max(int(np.ceil(error_rate * (_SIMULATIONS + 1))) - 1, 0)]
-    inside = _chances(size) >= least
+    inside = _chances(size) >= _least_kept(size, error_rate)
     low = np.argmax(inside, axis=1)
     high = size - np.argmax(inside[:, ::-1], axis=1)
     return _grid(size), low / size, high / size
@@ -110,6 +111,13 @@ def _least_chance(counts: np.ndarray, size: int) -> np.ndarray:
     """Return the statistic of each row of counts below the points of the grid."""
     table = _chances(size)
     return table[np.arange(counts.shape[1]), counts].min(axis=1)
+
+
+def _least_kept(size: int, error_rate: float) -> float:
+    """Return the least value of the statistic whose p-value is no less than ``error_rate``."""
+    below = int(np.ceil(error_rate * (_SIMULATIONS + 1))) - 1  # simulations that must be as far out
+    by_simulation = _null(size)[below - 1] if below else 0.0
+    return max(float(by_simulation), error_rate / (2 * _grid(size).size))
 
 
 @functools.lru_cache(maxsize=8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -148,9 +149,15 @@ def on_sbc(engine: str, judged: xarray.Dataset) -> list[Verdict]:
     return verdicts
 
 
-def on_sets(found: Mapping[str, xarray.Dataset], owed: Mapping[str, xarray.Dataset]) -> list[Verdict]:
-    """Return how the printed sets compare with data sets and posterior."""
-    verdicts = []
+def on_sets(
+    found: Mapping[str, xarray.Dataset],
+    owed: Mapping[str, xarray.Dataset],
+    unreached: Mapping[str, str] = MappingProxyType({}),
+) -> list[Verdict]:
+    """Return how the printed sets compare with data sets and posterior, and why some designs have none."""
+    verdicts = [
+        Verdict("rho", None, f"{design} design: left out, {why}") for design, why in unreached.items()
+    ]
     for design, dataset in found.items():
         of, made = dataset.sel(parameter="phi"), owed[design]
         covered = float(of.coverage_simultaneous.sel(version="paper").isel(n=-1))

@@ -30,6 +30,8 @@ __all__ = ["as_text", "concerns", "summarise", "to_plain"]
 
 MOST_RHAT = 1.01
 LEAST_ESS = 400
+# The quantiles whose effective sample size is that of the tails.
+TAILS = (0.05, 0.95)
 MOST_PARETO_K = 0.7
 # The share of an approximation's draws that must be left when they are weighted, and that which says that
 # means and usual intervals hardly change by it.
@@ -88,7 +90,7 @@ def _diagnostics(kind: str, draws: np.ndarray) -> dict[str, np.ndarray]:
     return {
         "mcse": mcse(dataset, method="mean")["value"].values,
         "ess_bulk": ess(dataset, method="bulk")["value"].values,
-        "ess_tail": ess(dataset, method="tail")["value"].values,
+        "ess_tail": ess(dataset, method="tail", prob=TAILS)["value"].values,
     } | between
 
 
@@ -109,11 +111,13 @@ def concerns(posterior: Posterior) -> list[str]:
             f"R-hat of {table.parameter.values[worst]} is {table.rhat.values[worst]:.3f}, not below {MOST_RHAT}: "
             f"chains disagree, or do not move; raise `{remedy}` of the engine"
         )
-    if "ess_bulk" in table and not np.min(table.ess_bulk.values) >= LEAST_ESS:
-        found.append(
-            f"the least effective sample size is {np.min(table.ess_bulk.values):.0f}, below {LEAST_ESS}: "
-            "raise `draws`"
-        )
+    for part in ("bulk", "tail"):
+        sizes = table[f"ess_{part}"].values if f"ess_{part}" in table else np.array([math.inf])
+        if not np.min(sizes) >= LEAST_ESS:
+            found.append(
+                f"the least effective sample size ({part}) is {np.min(sizes):.0f}, below {LEAST_ESS}: "
+                "raise `draws`"
+            )
     if posterior.pareto_k is not None:
         found += _untrusted(posterior) or _off(posterior, table)
     return found + _outside(posterior) + _pressed(posterior)

@@ -2,7 +2,11 @@
 
 import dataclasses
 import json
+import subprocess
+import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import xarray
@@ -90,8 +94,60 @@ def test_a_part_that_fails_stops_the_others():
 
     steps = study._Steps(lambda line: None, False, study_of(hrprob.Problem()), study.QUICK)
     with steps, pytest.raises(Broken):
-        list(study._side_by_side([failing(), long(steps)], steps.stop))
+        list(study._side_by_side([failing(), long(steps)], steps))
     assert len(begun) < 500
+
+
+def test_a_step_that_fails_is_told_while_others_go_on():
+    go_on = threading.Event()
+
+    def part(steps):
+        def failing():
+            with steps.step("sampler"):
+                raise ArithmeticError
+
+        with ThreadPoolExecutor(1) as pool:
+            sampling = pool.submit(failing)
+            with steps.step("long"):
+                go_on.wait(20)
+            yield {"sampled": sampling.result()}
+
+    steps = study._Steps(lambda line: None, False, study_of(hrprob.Problem()), study.QUICK)
+    with steps, pytest.raises(ArithmeticError):
+        list(study._side_by_side([part(steps)], steps))
+    assert not go_on.is_set()
+    go_on.set()
+
+
+def test_steps_say_how_far_they_are(capsys):
+    said = []
+    with study._Steps(said.append, True, study_of(hrprob.Problem()), study.QUICK) as steps:
+        with steps.step("data sets", 40) as served:
+            served(10)
+            assert steps._bar.n == 0.25
+            served(50)  # the last block may be filled up
+            assert steps._bar.n == 1.0
+        with steps.step("fits"):
+            pass
+        assert steps._bar.n == 2.0
+    assert [line.split("] ")[1] for line in said] == ["data sets", "fits"]
+    assert "data sets" in capsys.readouterr().err
+
+
+@pytest.mark.study
+def test_a_diagnosis_that_is_told_to_end_does_so(file, tmp_path):
+    command = [sys.executable, "-m", "hrprob.cli", "diagnose", str(file), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        running.stdout.readline()  # a step has ended, the next ones take long
+        time.sleep(1.0)
+        running.terminate()
+        told = time.perf_counter()
+        _, said = running.communicate(timeout=60)
+    # A figure that is being written is finished.
+    assert time.perf_counter() - told < 10
+    assert running.returncode == 143
+    assert "nothing half-written is left" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["small.toml"]
 
 
 @pytest.mark.study
@@ -112,6 +168,19 @@ def test_nothing_to_predict_where_everybody_leaves():
     assert [verdict.good for verdict in found] == [None, None]
     assert "nothing to predict" in found[0].words
     assert "reneging" not in dict(page.draw(done._asdict()))
+
+
+@pytest.mark.study
+def test_a_design_without_rounds_is_left_out_and_said():
+    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Ball(actions=3))
+    sparing = {"HR-UCB": hrprob.HRUCB(growth=0.05)}
+    done = study.diagnose(
+        study_of(problem, sparing), dataclasses.replace(study.QUICK, sets=20, truth_sets=20)
+    )
+    assert list(done.sets) == list(done.owed) == ["fixed", "thompson"]
+    left_out = [verdict for verdict in done.verdicts if "left out" in verdict.words]
+    assert [(verdict.part, verdict.good) for verdict in left_out] == [("rho", None)]
+    assert "hr-ucb design: left out, `users` must be enough" in left_out[0].words
 
 
 @pytest.mark.study

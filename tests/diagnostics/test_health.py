@@ -12,11 +12,13 @@ from hrprob.fitting.table import Table
 from hrprob.models import Setting, make_model, make_prior
 
 
-def chains(drift=0.0, diverging=0, slow_energy=False, draws=400):
+def chains(drift=0.0, diverging=0, slow_energy=False, rare_tails=False, draws=400):
     """A posterior by nuts whose chains were made up."""
     rng = np.random.default_rng(0)
     theta, phi = 0.2 * rng.normal(size=(2, 4, draws, 2))
     phi = phi + drift * np.arange(4)[:, None, None]
+    if rare_tails:  # seen once in a while, and then for long
+        phi = phi * np.where(np.arange(draws) % 200 < 30, 4.0, 0.5)[:, None]
     energy = rng.normal(size=(4, draws))
     if slow_energy:
         energy = np.cumsum(0.05 * energy, axis=1)
@@ -52,7 +54,8 @@ def test_good_chains_are_sound():
         ({"drift": 0.2}, "R-hat"),
         ({"diverging": 3}, "diverged"),
         ({"slow_energy": True}, "missing information"),
-        ({"draws": 40}, "effective sample size"),
+        ({"draws": 40}, "effective sample size (bulk)"),
+        ({"rare_tails": True}, "effective sample size (tail)"),
     ],
 )
 def test_bad_chains_are_not(fault, word):

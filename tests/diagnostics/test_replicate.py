@@ -1,12 +1,14 @@
 """Data sets: the engine's own loop, with a truth for each."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import hrprob
-from hrprob.diagnostics.replicate import CAP, Truths, draw_truths, gather, gather_blocks
+from hrprob.diagnostics.replicate import CAP, Truths, Watched, draw_truths, gather, gather_blocks
 from hrprob.errors import InvalidInput
 from hrprob.models import Rounds, Setting, Stays, make_prior
+from hrprob.policies.base import Seen
 
 PROBLEM = hrprob.Problem(
     theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Ball(actions=3), satisfaction=hrprob.Uniform(-0.5, 0.5)
@@ -48,6 +50,20 @@ def test_recording_stops_at_the_cap_and_stays_do_not(data):
     # Before anything is learned both serve the same, to users who stay as long.
     np.testing.assert_array_equal(capped.played[:, 0], data.played[:, 0])
     assert capped.outcomes.shape[-1] == CAP
+
+
+@pytest.mark.parametrize(("cap", "heard", "gone"), [(3.0, 3.0, False), (7.0, 7.0, True), (np.inf, 7.0, True)])
+def test_a_policy_hears_nothing_of_rounds_past_the_cap(cap, heard, gone):
+    arms = hrprob.Problem(
+        theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Finite([np.eye(2)]), satisfaction=hrprob.Fixed(0.0)
+    )
+    watched = Watched(inner=hrprob.KLULCB(eager=False), cap=cap).bind(arms, 5)
+    nothing = np.zeros(())
+    stay = Seen(1.0, np.eye(2), 0, np.eye(2)[0], 0.0, 7.0, True, nothing, nothing, nothing, np.zeros(CAP))
+    after = watched.update(watched.init(), stay._replace(left=jnp.asarray(True)))
+    assert after.inner.tries[0] == heard
+    assert after.inner.likes[0] == heard - gone
+    assert after.last.played == 7.0
 
 
 @pytest.mark.study

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+import xarray
 
+from hrprob.diagnostics import sbc
 from hrprob.diagnostics.uniformity import holm, place_among, simultaneous_band, uniformity_p_value
 
 
@@ -11,18 +13,28 @@ def test_a_test_at_five_per_cent_errs_in_five_per_cent():
     assert 0.02 < rejected < 0.05 + 5 * 0.0069
 
 
-@pytest.mark.parametrize("size", [40, 200])
-def test_the_band_is_left_exactly_where_the_test_rejects(size):
+# The smaller rate is beyond what simulations reach.
+@pytest.mark.parametrize(
+    ("size", "rate", "shape"), [(40, 0.05, 1.25), (200, 0.05, 1.25), (40, 1e-6, 25.0), (200, 1e-6, 2.2)]
+)
+def test_the_band_is_left_exactly_where_the_test_rejects(size, rate, shape):
     rng = np.random.default_rng(1)
     rejected = 0
     for _ in range(300):
-        numbers = rng.beta(1.25, 1.25, size=size)
-        z, low, high = simultaneous_band(size, 0.05)
+        numbers = rng.beta(shape, shape, size=size)
+        z, low, high = simultaneous_band(size, rate)
         share = np.searchsorted(np.sort(numbers), z, side="right") / size
         outside = bool(np.any((share < low) | (share > high)))
-        assert outside == (uniformity_p_value(numbers) < 0.05)
+        assert outside == (uniformity_p_value(numbers) < rate)
         rejected += outside
     assert 0 < rejected < 300
+
+
+def test_one_of_many_tests_can_fail():
+    places = np.random.default_rng(4).uniform(size=(1, 500, 100))
+    places[0, 7] **= 6
+    judged = sbc.judge(xarray.DataArray(places, dims=("users", "quantity", "data_set")))
+    np.testing.assert_array_equal(np.flatnonzero(~judged.passed.values[0]), [7])
 
 
 def test_places_are_uniform_whatever_the_number_of_draws():
