@@ -48,6 +48,7 @@ _STUDIES = (
     "policies/test_contract.py::test_batched_is_as_one_by_one[ids]",
     "policies/test_contract.py::test_compiled_is_as_interpreted[bayes",
     "policies/test_contract.py::test_compiled_is_as_interpreted[ids]",
+    "policies/test_contract.py::test_compiled_is_as_interpreted[thompson]",
     "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[contextual-ids]",
     "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[weighted-oful]",
     "policies/test_thompson.py::test_every_bayesian_policy_learns[bayes",

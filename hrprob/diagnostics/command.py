@@ -31,7 +31,7 @@ from hrprob.diagnostics.study import DEFAULT, QUICK, Diagnosis, diagnose, for_ma
 from hrprob.errors import InvalidInput
 from hrprob.record import describe
 
-__all__ = ["run", "to_plain", "to_tree", "write", "write_report"]
+__all__ = ["run", "to_plain", "to_tree", "write_account", "write_data", "write_report"]
 
 
 def run(arguments: Namespace, say: Callable[[str], None], command: list[str], progress: bool = False) -> None:
@@ -61,6 +61,7 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str], pr
                     drawn.add(name)
 
             done = diagnose(study, sizes, say=say, progress=progress, finished=draw_of)
+            write_data(folder, done)  # while the last figures are being written
         facts = {
             "quick": arguments.quick,
             "configuration": config.resolved(experiment),
@@ -68,7 +69,7 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str], pr
             "wall_seconds": time.perf_counter() - wall,
             "cpu_seconds": time.process_time() - cpu,
         }
-        write(folder, done, facts, arguments.quick)
+        write_account(folder, done, facts, arguments.quick)
     say("")
     for verdict in done.verdicts:
         say(f"  {_MARKS[verdict.good]} {verdict.words}")
@@ -92,16 +93,20 @@ def _named(option: str, text: str) -> Any:
 def write_report(done: Diagnosis, out: str | Path) -> None:
     """Write report, data and figures of a diagnosis into the folder ``out``, as ``hrprob diagnose`` does."""
     with output.staged(out, job="diagnose") as folder:
-        write(folder, done, {})
+        for name, figure in draw(done._asdict()):
+            plots.save(figure, folder, name)
+        write_data(folder, done)
+        write_account(folder, done, {})
 
 
-def write(folder: Path, done: Diagnosis, facts: dict[str, Any], quick: bool = False) -> None:
-    """Write the files of a diagnosis into an empty folder, or into one that has some of its figures."""
-    drawn = {path.stem for path in folder.glob("*.png")}
-    for name, figure in draw(done._asdict(), drawn):
-        plots.save(figure, folder, name)
+def write_data(folder: Path, done: Diagnosis) -> None:
+    """Write the numbers of a diagnosis into a folder."""
     output.write_json(folder / "calibration.json", to_plain(done))
     to_tree(done).to_netcdf(folder / "diagnostics.nc", engine="h5netcdf")
+
+
+def write_account(folder: Path, done: Diagnosis, facts: dict[str, Any], quick: bool = False) -> None:
+    """Write report and manifest into a folder that has all figures and data."""
     write_page(folder / "report.html", done, folder, quick)
     files = sorted([path.name for path in folder.iterdir()] + [output.MANIFEST])
     study = done.study

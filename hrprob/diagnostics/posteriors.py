@@ -89,9 +89,11 @@ def posteriors(
 def _draws_of_each(
     engine: Any, target: Target, data: Data, keys: jax.Array, stops: tuple[int, ...], draws: int
 ) -> jax.Array:
+    """Return draws of z (sets, stops, draws, 2d)."""
+    if engine.streaming:
+        return _follow(engine, target, data, keys, stops, draws)
+
     def one(data: Data, key: jax.Array) -> jax.Array:
-        if engine.streaming:
-            return _follow(engine, target, data, key, stops, draws)
         return jnp.stack(
             [
                 draws_of(engine, target, jax.tree.map(lambda leaf, n=n: leaf[:n], data), key, draws)
@@ -103,32 +105,40 @@ def _draws_of_each(
 
 
 def _follow(
-    engine: Any, target: Target, data: Data, key: jax.Array, stops: tuple[int, ...], draws: int
+    engine: Any, target: Target, data: Data, keys: jax.Array, stops: tuple[int, ...], draws: int
 ) -> jax.Array:
-    """Return draws of z (stops, draws, 2d) of a streaming engine, fitted at its own times and at the stops."""
-    by_start, by_draws = jax.random.split(key)
+    """Return draws of z of a streaming engine, fitted at its own times and at the stops."""
     users = stops[-1]
-    wide = pad(data, capacity_for(users))
     place = np.full(users + 1, -1)
     place[list(stops)] = np.arange(len(stops))
     # Between fits most engines do nothing; particles must be moved on the way.
     due = (place >= 0) | (refit_times(users, engine.refit) if engine.kind == "smc" else False)
 
-    def step(number: Any, now: Any) -> Any:
-        belief, z = now
-        row = jax.tree.map(lambda leaf: leaf[number], wide)
-        seen = jnp.arange(wide.x.shape[0]) <= number
-        so_far = jax.tree.map(
-            lambda leaf: jnp.where(seen.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0.0), wide
-        )
-        absorbed = engine.absorb(target, belief, row)
-        belief = engine.refresh(target, [(so_far, number + 1)], absorbed, jnp.asarray(due)[number + 1])
-        at = jnp.asarray(place)[number + 1]
-        looked = lambda z: z.at[at].set(_draw(engine, target, belief, by_draws, draws))  # noqa: E731
-        return belief, once(at >= 0, looked, z)
+    def begin(data: Data, key: jax.Array) -> Any:
+        by_start, by_draws = jax.random.split(key)
+        first = engine.init(target, by_start) if engine.kind == "smc" else engine.init(target)
+        return pad(data, capacity_for(users)), by_draws, (first, jnp.zeros((len(stops), draws, target.size)))
 
-    first = engine.init(target, by_start) if engine.kind == "smc" else engine.init(target)
-    return jax.lax.fori_loop(0, users, step, (first, jnp.zeros((len(stops), draws, target.size))))[1]
+    wide, by_draws, start = jax.vmap(begin)(data, keys)
+
+    def step(number: Any, now: Any) -> Any:
+        def one(wide: Data, by_draws: jax.Array, now: Any) -> Any:
+            belief, z = now
+            row = jax.tree.map(lambda leaf: leaf[number], wide)
+            seen = jnp.arange(wide.x.shape[0]) <= number
+            so_far = jax.tree.map(
+                lambda leaf: jnp.where(seen.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0.0), wide
+            )
+            absorbed = engine.absorb(target, belief, row)
+            belief = engine.refresh(target, [(so_far, number + 1)], absorbed, jnp.asarray(due)[number + 1])
+            at = jnp.asarray(place)[number + 1]
+            looked = lambda z: z.at[at].set(_draw(engine, target, belief, by_draws, draws))  # noqa: E731
+            return belief, once(at >= 0, looked, z)
+
+        return jax.vmap(one)(wide, by_draws, now)
+
+    # Data sets side by side within the loop: around it, JAX would trace the loop twice.
+    return jax.lax.fori_loop(0, users, step, start)[1]
 
 
 def draws_of(engine: Any, target: Target, data: Data, key: jax.Array, draws: int) -> jax.Array:

@@ -512,7 +512,7 @@ def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[st
         yield {"posteriors": fits}
         fits = fits | fitting.result()
         yield {"posteriors": fits, "health": health.sampler_health(fits)}
-        whole = fits["nuts"].to_datatree(pointwise=True)
+        whole = fits["nuts"].to_datatree(pointwise=True, prior=False)
         places, p_value = outcomes.loo_places(whole)
         yield {
             "residuals": outcomes.residual_checks(whole, target.setting),

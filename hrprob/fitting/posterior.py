@@ -218,7 +218,7 @@ class Posterior:
 
         return concerns(self)
 
-    def to_datatree(self, pointwise: bool | str = "auto") -> Any:
+    def to_datatree(self, pointwise: bool | str = "auto", prior: bool = True) -> Any:
         """Return everything as a tree that ArviZ works on.
 
         Parameters
@@ -229,6 +229,8 @@ class Posterior:
             draw of each chain, with the least k that leaves 20 million entries of
             ``log_likelihood`` and 5 million of each of the others; the attribute ``thinning`` of
             such a group is k, its coordinate ``draw`` the draws that it has.
+        prior : bool
+            Whether to have draws from the prior: ``prior`` and ``prior_predictive``.
 
         Returns
         -------
@@ -246,7 +248,7 @@ class Posterior:
         """
         from hrprob.fitting.tree import to_datatree
 
-        return to_datatree(self, pointwise)
+        return to_datatree(self, pointwise, prior)
 
     def save(self, path: str | Path, pointwise: bool | str = "auto") -> None:
         """Write :meth:`to_datatree` as a netCDF file, whole or not at all."""

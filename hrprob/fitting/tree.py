@@ -61,7 +61,7 @@ PRIOR_DRAWS = 1000
 _PACKED = {"zlib": True, "complevel": 1, "shuffle": True}
 
 
-def to_datatree(posterior: Posterior, pointwise: bool | str = "auto") -> xarray.DataTree:
+def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: bool = True) -> xarray.DataTree:
     """Return the tree that :meth:`Posterior.to_datatree` documents."""
     from arviz_base import from_dict
 
@@ -71,14 +71,15 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto") -> xarray.
         raise InvalidInput("pointwise", 'must be true, false or "auto"', pointwise, remedy)
     by_new, by_rest = jax.random.split(jax.random.fold_in(jax.random.key(posterior.seed), 1))
     by_prior, by_imagined = jax.random.split(by_rest)
-    imagined = predictive.prior(
-        posterior.target, table.x, by_prior, min(PRIOR_DRAWS, posterior.theta[..., 0].size)
-    )
-    before = {name: value[None] for name, value in imagined.items()}
+    before: dict[str, np.ndarray] | None = None
+    if prior:
+        draws = min(PRIOR_DRAWS, posterior.theta[..., 0].size)
+        imagined = predictive.prior(posterior.target, table.x, by_prior, draws)
+        before = {name: value[None] for name, value in imagined.items()}
     groups: dict[str, dict[str, Any]] = {
         "posterior": {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites),
         "sample_stats": {"log_ratio": posterior.log_ratio} | dict(posterior.statistics),
-        "prior": before,
+        **({} if before is None else {"prior": before}),
         "observed_data": {"r": table.r},
         "constant_data": {"x": table.x}
         | {name: getattr(table, name) for name in ("user", "beta") if getattr(table, name) is not None},
@@ -111,9 +112,16 @@ def thinning(posterior: Posterior) -> dict[str, int]:
 
 
 def _pointwise(
-    posterior: Posterior, before: dict[str, np.ndarray], steps: dict[str, int], by_new: Any, by_imagined: Any
+    posterior: Posterior,
+    before: dict[str, np.ndarray] | None,
+    steps: dict[str, int],
+    by_new: Any,
+    by_imagined: Any,
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Return the groups with an outcome for every draw and round, thinned by these steps."""
+    """Return the groups with an outcome for every draw and round, thinned by these steps.
+
+    ``before`` are draws from the prior, where these are wanted.
+    """
     x, target = posterior.table.x, posterior.target
     after = {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites)
 
@@ -123,7 +131,7 @@ def _pointwise(
         flat = {site: value.reshape(-1, *value.shape[2:]) for site, value in some.items()}
         return {"r": of_draws(flat).reshape(*shape, len(x))}
 
-    return {
+    found = {
         "log_likelihood": group(
             "log_likelihood",
             after,
@@ -132,10 +140,12 @@ def _pointwise(
         "posterior_predictive": group(
             "posterior_predictive", after, lambda flat: predictive.outcomes(target, x, flat, by_new)
         ),
-        "prior_predictive": group(
-            "prior_predictive", before, lambda flat: predictive.outcomes(target, x, flat, by_imagined)
-        ),
     }
+    if before is not None:
+        found["prior_predictive"] = group(
+            "prior_predictive", before, lambda flat: predictive.outcomes(target, x, flat, by_imagined)
+        )
+    return found
 
 
 def save(posterior: Posterior, path: str | Path, pointwise: bool | str = "auto") -> None:

@@ -148,7 +148,7 @@ def test_at_least_one_posterior_is_fitted():
         rho.compare_sets(design, most=10, fits=0)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_too_few_users_are_refused_by_the_comparison():
     design = rho.designs(hrprob.Problem(), 9)["fixed"]
     with pytest.raises(InvalidInput, match="`users` must be enough"):

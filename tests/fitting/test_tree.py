@@ -11,6 +11,10 @@ def test_outcomes_before_any_data_have_noise_of_their_own():
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     posterior = hrprob.fit((x, rng.normal(size=12)), engine="laplace", seed=1)
     tree = posterior.to_datatree()
+    without = posterior.to_datatree(prior=False)
+    assert set(tree.children) - set(without.children) == {"prior", "prior_predictive"}
+    # What is drawn anew from the posterior does not depend on it.
+    assert without["posterior_predictive"].equals(tree["posterior_predictive"])
     theta, phi = (np.asarray(tree["prior"][name])[0] for name in ("theta", "phi"))
     noise = (np.asarray(tree["prior_predictive"]["r"])[0] - theta @ x.T) / np.sqrt(phi @ x.T + 2.0)
     draws = len(noise)

@@ -133,7 +133,7 @@ def long_reference() -> xarray.Dataset:
     "cut",
     [
         {"trials": 1},
-        {"trials": 7},
+        pytest.param({"trials": 7}, marks=pytest.mark.study),
         {"trials": 24, "workers": 1},
         pytest.param({"trials": 20, "block": 4}, marks=pytest.mark.study),
         {"trials": 24, "block": 24},
