@@ -42,6 +42,8 @@ __all__ = ["DEFAULT", "QUICK", "Diagnosis", "Sizes", "Study", "diagnose", "for_m
 
 OVER_PRIOR, AT_TRUTH = "over the prior", "at the truth"
 DELTA = 0.1
+# Draws of a chain of nuts, and of all of them, at least: ArviZ makes nothing of fewer.
+_LEAST_OF_CHAIN, _LEAST_DRAWS = 20, 100
 # Samplers and optimisers as they are run on many data sets: shorter than on one.
 _MANY = {"nuts": {"chains": 2, "warmup": 200, "draws": 256, "depth": 6}, "svi": {"steps": 1000}}
 
@@ -197,6 +199,12 @@ def study_of(
     chosen = named[policy] if policy is not None else (with_posterior or [Thompson()])[0]
     check_policy(_streaming(chosen))
     looked_at = make_engine(getattr(chosen, "engine", "laplace") if engine is None else engine)
+    if looked_at.kind == "nuts":
+        remedy = (
+            f"ranks are over the draws of a chain, leave-one-out weights over {_LEAST_DRAWS} of all chains"
+        )
+        least = max(_LEAST_OF_CHAIN, -(-_LEAST_DRAWS // looked_at.chains))
+        check_count("engine.draws", looked_at.draws, low=least, remedy=remedy)
     model = getattr(chosen, "model", None) or make_model("gaussian")
     prior = getattr(chosen, "prior", None) or make_prior("uniform")
     target = Target(model, prior, Setting.of(problem))

@@ -111,13 +111,12 @@ def concerns(posterior: Posterior) -> list[str]:
             f"R-hat of {table.parameter.values[worst]} is {table.rhat.values[worst]:.3f}, not below {MOST_RHAT}: "
             f"chains disagree, or do not move; raise `{remedy}` of the engine"
         )
-    for part in ("bulk", "tail"):
-        sizes = table[f"ess_{part}"].values if f"ess_{part}" in table else np.array([math.inf])
-        if not np.min(sizes) >= LEAST_ESS:
-            found.append(
-                f"the least effective sample size ({part}) is {np.min(sizes):.0f}, below {LEAST_ESS}: "
-                "raise `draws`"
-            )
+    least = {part: np.min(table[f"ess_{part}"].values) for part in ("bulk", "tail") if f"ess_{part}" in table}
+    few = [f"{size:.0f} ({part})" for part, size in least.items() if not size >= LEAST_ESS]
+    if few:
+        found.append(
+            f"the least effective sample size is {' and '.join(few)}, below {LEAST_ESS}: raise `draws`"
+        )
     if posterior.pareto_k is not None:
         found += _untrusted(posterior) or _off(posterior, table)
     return found + _outside(posterior) + _pressed(posterior)

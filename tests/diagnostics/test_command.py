@@ -51,6 +51,8 @@ def file(tmp_path):
         (["--engine", "gibbs"], "engine"),
         (["--engine", "{kind = "], "--engine"),
         (["--engine", '{kind = "nuts", chains = 0}'], "engine.chains"),
+        (["--engine", '{kind = "nuts", draws = 19}'], "engine.draws"),
+        (["--engine", '{kind = "nuts", draws = 99, chains = 1}'], "engine.draws"),
         (["--seed", "-1"], "--seed"),
     ],
 )
