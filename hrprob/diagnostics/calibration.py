@@ -31,7 +31,7 @@ import xarray
 from scipy import special
 
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
-from hrprob.diagnostics.replicate import DataSets
+from hrprob.diagnostics.replicate import DataSets, check_fresh, check_users
 from hrprob.diagnostics.uniformity import place_among, uniformity_p_value
 from hrprob.estimation.posterior.target import Target
 from hrprob.problem import Problem
@@ -69,6 +69,8 @@ def sigma2_places(
         ``place``, ``predicted`` and ``leverage`` over users, data_set and point; the last point
         is the context served next.
     """
+    check_users(found, data)
+    check_fresh(data)
     rng = np.random.default_rng(seed)
     columns: dict[str, list[np.ndarray]] = {"place": [], "predicted": [], "leverage": []}
     for users, draws in found.items():

@@ -113,7 +113,8 @@ def write_account(folder: Path, done: Diagnosis, facts: dict[str, Any], quick: b
     what = {
         "program": "hrprob",
         "job": "diagnose",
-        "policy": describe(study.policy) | {"kind": study.policy.kind},  # as it played
+        # As it played: data sets have no warm-up users.
+        "policy": describe(study.policy) | {"kind": study.policy.kind, "warmup": 0},
         "engine": describe(study.engine),
         "engine_on_many_data_sets": describe(for_many(study.engine)),
         "sizes": dataclasses.asdict(done.sizes),
@@ -265,8 +266,16 @@ def _sets(done: Diagnosis, parameter: str, name: str) -> list[dict[str, Any]]:
                     "posterior_mass_corrected": _finite(corrected.posterior_mass),
                     "posterior": str(dataset.attrs["posterior"]),
                     "log_volume_ratio": _finite(printed.log_volume_ratio),
+                    "log_volume_ratio_corrected": _finite(corrected.log_volume_ratio),
                     "factor": _finite(printed.factor),
                     "factor_corrected": _finite(corrected.factor),
+                    "factor_se": _finite(printed.factor_se),
+                    "factor_corrected_se": _finite(corrected.factor_se),
+                    "quantile_se": _finite(one.quantile_se),
+                    "quantile_simultaneous_se": _finite(one.quantile_simultaneous_se),
+                    "posterior_radius_se": _finite(one.posterior_radius_se),
+                    "replications": int(one.reached),
+                    "fits": int(dataset.attrs["fits"]),
                 }
             )
     return rows

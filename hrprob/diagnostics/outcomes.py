@@ -89,11 +89,13 @@ _SAMPLER = {"kind": "nuts", "chains": 2, "warmup": 300, "draws": 500, "depth": 6
 
 
 def table_of(data: DataSets, number: int = 0, most_rounds: int = 600) -> Table:
-    """Return single rounds of one data set, those of its first users up to about ``most_rounds``."""
+    """Return single rounds of one data set, those of its first users until there are ``most_rounds``.
+
+    The last of these users is in it whole: to leave out whoever has too many would be to choose by outcomes.
+    """
     rounds = np.asarray(data.stays.rounds)[number].astype(int)
     rounds = np.minimum(rounds, data.outcomes.shape[-1])
-    users = int(np.searchsorted(np.cumsum(rounds), most_rounds, side="right")) or 1
-    users = min(users, len(rounds))
+    users = min(int(np.searchsorted(np.cumsum(rounds), most_rounds)) + 1, len(rounds))
     each = np.repeat(np.arange(users), rounds[:users])
     place = np.concatenate([np.arange(count) for count in rounds[:users]])
     return Table(

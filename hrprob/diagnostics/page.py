@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from matplotlib.figure import Figure
 import hrprob
 from hrprob.diagnostics import figures
 from hrprob.diagnostics.reneging import is_certain
-from hrprob.diagnostics.study import AT_TRUTH, DELTA, Diagnosis
+from hrprob.diagnostics.study import AT_TRUTH, DELTA, Diagnosis, for_many
 from hrprob.estimation.posterior.base import export
+from hrprob.record import describe
 from hrprob.report import Report
 
 __all__ = ["draw", "write_page"]
@@ -129,6 +131,16 @@ def _gatherer(policy: Any) -> str:
     return str(policy.kind if engine is None else f"{policy.kind} with {engine.kind}")
 
 
+def _fitted(done: Diagnosis) -> str:
+    """Say so where an engine is fitted to some of the data sets only, or otherwise than on one."""
+    engine, fitted = done.study.engine, done.places.sizes["data_set"]
+    there = describe(for_many(engine))
+    changed = [f"{name} {value}" for name, value in there.items() if describe(engine)[name] != value]
+    if fitted == done.sizes.sets and not changed:
+        return ""
+    return f" ({engine.kind}{' with ' if changed else ''}{', '.join(changed)} fitted to {fitted} of them)"
+
+
 def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool) -> None:
     """Write the report to ``path``, with the figures found in ``folder``."""
     study, sizes = done.study, done.sizes
@@ -136,7 +148,7 @@ def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool) -> None:
     page = Report(
         "Can the learned variance be trusted?",
         f"{hurry}Posterior by {study.engine.kind} ({study.target.model.kind} outcomes, {study.target.prior.kind} prior), "
-        f"data gathered by {_gatherer(study.policy)}: {sizes.sets} data sets with truths drawn from the prior, "
+        f"data gathered by {_gatherer(study.policy)}: {sizes.sets} data sets with truths drawn from the prior{_fitted(done)}, "
         f"{sizes.truth_sets} at the problem's own truth, {sizes.replications} for each design of the printed sets; "
         f"seed {study.seed}.",
     )
@@ -282,8 +294,10 @@ def _rho(page: Report, done: Diagnosis) -> None:
         f"them: where the chance is {1 - DELTA:.0%}, a share of replications has a standard error of "
         f"{_error_of_share(attrs['replications'])} points, one of fits {_error_of_share(attrs['fits'])}. "
         "The fixed design has contexts that do not depend on the noise, as the lemmas assume; the others are adaptive. n "
-        "counts rounds in the sample set. Factor: c_n, by which the printed radius could shrink and still cover all n up "
-        f"to this one in {1 - DELTA:.0%} of replications."
+        "counts rounds in the sample set; errors are looked at when users leave, first when there are n rounds or more. "
+        "Factor: c_n, by which the printed radius could shrink and still cover, at this truth and design, all n up to this "
+        f"one with chance {1 - DELTA:.0%}. Errors of quantiles and factors are by bootstrap over replications. A set that is "
+        "to hold at every truth and design must be wider than the quantile at one of them."
     )
     for parameter, symbol, name in (("phi", "φ", "ρ_n(δ/n²)"), ("theta", "θ", "α⁽¹⁾_n(δ)")):
         rows, covered = [], []
@@ -298,10 +312,14 @@ def _rho(page: Report, done: Diagnosis) -> None:
                         int(n),
                         float(printed.radius),
                         float(one.radius.sel(version="corrected")),
-                        float(one["quantile"]),
-                        float(one.quantile_simultaneous),
-                        float(one.posterior_radius),
-                        *(float(one.factor.sel(version=version)) for version in _VERSIONS),
+                        *(
+                            _with_error(one[kind], one[f"{kind}_se"])
+                            for kind in ("quantile", "quantile_simultaneous", "posterior_radius")
+                        ),
+                        *(
+                            _with_error(one.factor.sel(version=version), one.factor_se.sel(version=version))
+                            for version in _VERSIONS
+                        ),
                         f"10^{float(printed.log_volume_ratio) / np.log(10):.1f}",
                     ]
                 )
@@ -385,6 +403,14 @@ def _rho(page: Report, done: Diagnosis) -> None:
     )
 
 
+def _with_error(value: Any, error: Any) -> str:
+    """Return a number and its standard error, both to two digits of that; the number alone where it has none."""
+    if not float(error) > 0:
+        return f"{float(value):.3g}"
+    digits = max(0, 1 - math.floor(math.log10(float(error))))
+    return f"{float(value):.{digits}f} ± {float(error):.{digits}f}"
+
+
 def _percent(share: Any) -> str:
     return f"{100 * float(share):.0f} %"
 
@@ -396,8 +422,8 @@ def _error_of_share(number: int) -> str:
 
 def _reneging(page: Report, done: Diagnosis) -> None:
     page.text(
-        "Predictions use what users before had shown and serve until their number has grown by a fifth: a policy that has "
-        "learned more since would pick better than was said. p is that of the share as a whole and all bins being right "
+        "Predictions are for the next user, by what the users before had shown, whenever their number has grown by a tenth. "
+        "p is that of the share as a whole and all bins being right "
         "(t and Wald tests over data sets, twice the smaller). Scores are losses; excess over the posterior's is paired "
         "by data set. Stay: minus the log probability of the whole stay."
     )

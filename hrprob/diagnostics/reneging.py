@@ -2,8 +2,8 @@ r"""Is the chance of reneging what was said? Predictions before a user comes, ag
 
 A prediction is made with what the users before had shown, at the context that the policy
 then served and the user's level: it is the chance that the first outcome falls below β.
-It serves until a fifth more users have come: from then on a policy that learns picks with
-knowledge that the prediction lacks, and what it picks is better than was said.
+It is for the very next user. One later might be served by a policy that has learned more
+since, and picks better than was said: that would look like a fault of the prediction.
 
 =============  ========================================================================
 ``posterior``  the mean of Ψ((β − θᵀx)/√f(φᵀx)) over the posterior
@@ -30,7 +30,7 @@ from scipy import special, stats
 
 from hrprob.diagnostics.estimates import first_users, glse_of_each
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
-from hrprob.diagnostics.replicate import DataSets
+from hrprob.diagnostics.replicate import DataSets, check_users
 from hrprob.estimation.posterior.target import Target
 from hrprob.policies.bayes import refit_times
 from hrprob.problem import Problem
@@ -40,28 +40,28 @@ __all__ = ["PREDICTORS", "checkpoints", "is_certain", "predict", "reliability", 
 PREDICTORS = ("posterior", "GLSE", "σ_max")
 _FLOOR = 0.01
 _BINS = 10
-# Predictions are renewed when users have grown by this factor, as policies fit their posterior by default.
-_RENEWED = 1.2
+# A prediction is made whenever users have grown by this factor.
+_GROWN = 1.1
 # A chance of 0 or 1 that turns out wrong would have an infinite score.
 _LEAST_CHANCE = 1e-12
 
 
 def checkpoints(users: int, first: int = 10) -> list[int]:
-    """Return after how many users predictions are renewed, the last group ending with ``users``.
+    """Return after how many users predictions are made for the next, up to ``users``.
 
     Examples
     --------
     >>> checkpoints(30)
-    [10, 12, 15, 18, 22, 27]
+    [10, 11, 13, 15, 17, 19, 21, 24, 27, 30]
     """
-    renewed = np.flatnonzero(refit_times(users - 1, _RENEWED))
-    return [int(number) for number in renewed if number >= first] or [first]
+    grown = np.flatnonzero(refit_times(users, _GROWN))
+    return sorted({first, *(int(number) for number in grown if number >= first)})
 
 
 def predict(
-    problem: Problem, target: Target, data: DataSets, found: Mapping[int, Posteriors], users: int
+    problem: Problem, target: Target, data: DataSets, found: Mapping[int, Posteriors]
 ) -> xarray.Dataset:
-    """Return the predicted chance for users after each checkpoint, and what happened.
+    """Return the chance that was predicted for the next user by each posterior, and what happened.
 
     Parameters
     ----------
@@ -70,12 +70,10 @@ def predict(
     target : Target
         Whose setting and noise make chances of draws.
     data : DataSets
-        The data sets; the posteriors are of the first of them.
+        Data sets with one user more than the largest number in ``found``; the posteriors are of the
+        first of them.
     found : mapping of int to Posteriors
-        By the number of users seen; each predicts for the users up to the next of them, or of the
-        :func:`checkpoints`.
-    users : int
-        The last user predicted for.
+        By the number of users that the posterior has seen.
 
     Returns
     -------
@@ -83,38 +81,32 @@ def predict(
         ``chance`` and ``stay_score`` over predictor, data_set and user; ``left``, whether the user
         left after the first round, over data_set and user.
     """
-    renewed = {*found, *checkpoints(users, 1), users}
-    ends = {first: min(number for number in renewed if number > first) for first in found if first < users}
-    longest = max(end - first for first, end in ends.items())
-    parts = [
-        _predict_some(problem, target, data, found[first], first, end, longest) for first, end in ends.items()
-    ]
-    chance, score = (np.concatenate([part[place] for part in parts], axis=2) for place in (0, 1))
-    predicted_for = np.concatenate([np.arange(first, end) for first, end in ends.items()])
+    check_users(found, data)
+    seen = sorted(found)
+    parts = [_predict_next(problem, target, data, found[users], users) for users in seen]
+    chance, score = (np.stack([part[place] for part in parts], axis=2) for place in (0, 1))
     sets, axes = chance.shape[1], ("predictor", "data_set", "user")
     return xarray.Dataset(
         {
             "chance": (axes, chance),
             "stay_score": (axes, score),
-            "left": (axes[1:], data.played[:sets, predicted_for] == 1.0),
+            "left": (axes[1:], data.played[:sets, seen] == 1.0),
         },
-        coords={"predictor": list(PREDICTORS), "user": predicted_for + 1},
+        coords={"predictor": list(PREDICTORS), "user": np.array(seen) + 1},
     )
 
 
-def _predict_some(
-    problem: Problem, target: Target, data: DataSets, found: Posteriors, first: int, end: int, room: int
+def _predict_next(
+    problem: Problem, target: Target, data: DataSets, found: Posteriors, seen: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return chances and scores (predictors, sets, users) of users ``first`` + 1 to ``end``."""
+    """Return chances and scores (predictors, sets) of the user who comes after ``seen`` others."""
     sets = found.theta.shape[0]
-    # The last user fills up the room, so that all groups have one shape and share one program.
-    users = np.minimum(np.arange(first, first + room), end - 1)
-    x, beta, played = (np.asarray(leaf)[:sets, users] for leaf in (data.stays.x, data.beta, data.played))
-    theta, phi, *_ = glse_of_each(first_users(data, first, sets), problem.link)
-    mean = np.einsum("snd,sd->sn", x, theta)
+    x, beta, played = (np.asarray(leaf)[:sets, seen] for leaf in (data.stays.x, data.beta, data.played))
+    theta, phi, *_ = glse_of_each(first_users(data, seen, sets), problem.link)
+    mean = np.einsum("sd,sd->s", x, theta)
     largest = float(problem.link(problem.bounds.phi))
-    plugged = np.maximum(np.asarray(problem.link(np.einsum("snd,sd->sn", x, phi))), _FLOOR)
-    u, w = moments_of(target, found, x)
+    plugged = np.maximum(np.asarray(problem.link(np.einsum("sd,sd->s", x, phi))), _FLOOR)
+    u, w = (leaf[..., 0] for leaf in moments_of(target, found, x[:, None]))
     noise = target.model.noise
 
     def chance(u: Any, w: Any, beta: Any) -> np.ndarray:
@@ -122,10 +114,9 @@ def _predict_some(
 
     drawn = chance(u, w, beta[:, None])
     plain = [chance(mean, variance, beta) for variance in (plugged, np.full_like(plugged, largest))]
-    chances = [drawn.mean(axis=1), *plain]
     whole = special.logsumexp(_stay_score(drawn, played[:, None]), axis=1) - math.log(drawn.shape[1])
     scores = [whole, *(_stay_score(p, played) for p in plain)]
-    return np.stack(chances)[:, :, : end - first], np.stack(scores)[:, :, : end - first]
+    return np.stack([drawn.mean(axis=1), *plain]), np.stack(scores)
 
 
 def _stay_score(chance: np.ndarray, played: np.ndarray) -> np.ndarray:
@@ -167,7 +158,7 @@ def reliability(predicted: xarray.Dataset, bins: int = _BINS) -> xarray.Dataset:
         Over predictor and bin: mean ``predicted`` and ``observed`` share, the ``se`` of their
         difference over data sets, ``count``; over predictor: ``bias``, observed less predicted, its
         ``bias_se``, and ``p_value``, of the whole and all bins being right (t and Wald tests over data
-        sets, twice the smaller of the two).
+        sets, twice the smaller of the two). Attribute: ``data_sets``.
     """
     rows = [_reliability_of(predicted.sel(predictor=name), bins) for name in predicted.predictor.values]
     axes = ("predictor", "bin")
@@ -176,7 +167,11 @@ def reliability(predicted: xarray.Dataset, bins: int = _BINS) -> xarray.Dataset:
     totals = {
         name: ("predictor", np.array([row[name] for row in rows])) for name in ("bias", "bias_se", "p_value")
     }
-    return xarray.Dataset(table | totals, coords={"predictor": predicted.predictor.values})
+    return xarray.Dataset(
+        table | totals,
+        coords={"predictor": predicted.predictor.values},
+        attrs={"data_sets": predicted.sizes["data_set"]},
+    )
 
 
 def is_certain(table: xarray.Dataset) -> bool:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -46,7 +46,9 @@ __all__ = [
     "CAP",
     "DataSets",
     "Truths",
+    "check_fresh",
     "check_policy",
+    "check_users",
     "draw_truths",
     "gather",
     "gather_blocks",
@@ -272,6 +274,21 @@ def side_by_side(function: Callable[[T], R], arguments: Sequence[T]) -> Iterator
             if waiting:
                 running.append(pool.submit(one, waiting.pop(0)))
             yield result
+
+
+def check_users(users: Iterable[int], data: DataSets) -> None:
+    """Raise unless the data sets have, after each of these numbers of users, one more to be looked at."""
+    largest, there = max(users, default=0), data.played.shape[1]
+    if not 0 < largest < there:
+        remedy = "posteriors are held against what the next user was served; gather one user more"
+        raise InvalidInput("users", f"must be numbers from 1 to {there - 1}, one at least", largest, remedy)
+
+
+def check_fresh(data: DataSets) -> None:
+    """Raise unless the data sets have contexts that nobody was served."""
+    if not data.fresh.shape[1]:
+        remedy = "posteriors are looked at there; gather with fresh = 8"
+        raise InvalidInput("fresh", "must be at least 1", 0, remedy)
 
 
 def check_policy(policy: Policy) -> None:

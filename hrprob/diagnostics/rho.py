@@ -11,9 +11,13 @@ the same of its maximum up to n      ``quantile_simultaneous``
 (1 − δ) quantile of ‖φ − φ̂_n‖        ``posterior_radius``: φ drawn from the posterior
 ===================================  ============================================================
 
+Quantiles over replications are those for which a new replication is inside with chance 1 − δ
+(Weibull's: linear ones, with few replications, are too small); their errors are by bootstrap.
+
 The lemmas behind ρ_n take the contexts as independent of the noise. So there are three
 designs side by side: **fixed**, one round each of contexts picked at random; those that
-**hr-ucb** picks; those that **thompson** picks. n counts rounds in the sample set.
+**hr-ucb** picks; those that **thompson** picks. n counts rounds in the sample set; where stays
+have several, errors are looked at when users leave, for the first time at n rounds or more.
 
 How much of ρ_n/quantile is owed to what (:func:`owed`) is a product of five factors, taken
 off in this order: the union over n (δ/n² for δ), σ²_max where σ_max belongs (and L² for L),
@@ -57,6 +61,7 @@ PARAMETERS = ("phi", "theta")
 _DRAWS = 400
 # Rows of users that the posterior is given room for: two sizes, for each is a program of its own.
 _SMALL = 4096
+_RESAMPLES = 200
 # Share of the replications that must reach a size for it to be looked at.
 _REACHED = 0.9
 # Contexts that are drawn action by action, so that one is as good as any: of others, one is picked at random.
@@ -183,8 +188,10 @@ def compare_sets(
         ``quantile``, ``quantile_simultaneous``, ``factor``, ``coverage`` and
         ``coverage_simultaneous`` of the printed sets, ``posterior_radius``, its
         ``posterior_coverage``, that of the posterior's own ellipsoid, ``ellipsoid_coverage``,
-        ``posterior_mass`` inside the printed sets, ``log_volume_ratio``. Over replication too:
-        ``error``, and ``largest_error`` and ``largest_share`` (of the radius) at any size up to n.
+        ``posterior_mass`` inside the printed sets, ``log_volume_ratio``; with a standard error as
+        ``quantile_se`` and so on, for the first three and the posterior's radius. Over replication
+        too: ``error``, and ``largest_error`` and ``largest_share`` (of the radius) at any size up to n.
+        Over n: ``reached``, the number of replications that have so many rounds.
     """
     check_number("delta", delta, low=0, high=1, open_low=True, open_high=True, remedy="the chance to miss")
     check_count("replications", replications, low=2, remedy="quantiles are over replications")
@@ -413,7 +420,10 @@ def _dataset(
     n = wanted[kept]
 
     def quantile(name: str) -> np.ndarray:
-        return np.nanquantile(found[name][:, kept], 1.0 - delta, axis=0)
+        return _quantile(found[name][:, kept], 1.0 - delta)
+
+    def quantile_se(name: str) -> np.ndarray:
+        return _bootstrap_error(found[name][:, kept], 1.0 - delta)
 
     def mean(leaf: Any) -> np.ndarray:
         return np.moveaxis(np.nanmean(np.asarray(leaf)[:, kept], axis=0), 0, 1)
@@ -438,6 +448,11 @@ def _dataset(
             "quantile": (by, np.array([quantile(f"{p} error") for p in PARAMETERS])),
             "quantile_simultaneous": (by, np.array([quantile(f"{p} largest") for p in PARAMETERS])),
             "factor": of_versions(lambda p, v: quantile(f"{p} largest share {v}")),
+            "quantile_se": (by, np.array([quantile_se(f"{p} error") for p in PARAMETERS])),
+            "quantile_simultaneous_se": (by, np.array([quantile_se(f"{p} largest") for p in PARAMETERS])),
+            "factor_se": of_versions(lambda p, v: quantile_se(f"{p} largest share {v}")),
+            "posterior_radius_se": (by, _error_of_mean(np.asarray(seen.radius)[:, kept])),
+            "reached": ("n", np.isfinite(found["phi error"][:, kept]).sum(axis=0)),
             "coverage": of_versions(lambda p, v: covered(f"{p} share {v}")),
             "coverage_simultaneous": of_versions(lambda p, v: covered(f"{p} largest share {v}")),
             "posterior_radius": (by, mean(seen.radius)),
@@ -462,6 +477,25 @@ def _dataset(
             "c2": float(sets["paper"].c2),
         },
     )
+
+
+def _quantile(values: np.ndarray, chance: float) -> np.ndarray:
+    """Return for each column the value that a further one is below with this chance; NaN counts for nothing."""
+    of = np.quantile if np.isfinite(values).all() else np.nanquantile
+    return np.asarray(of(values, chance, axis=0, method="weibull"))
+
+
+def _bootstrap_error(values: np.ndarray, chance: float) -> np.ndarray:
+    """Return the standard error of such a quantile over rows, by drawing rows anew; always the same draws."""
+    rows = np.random.default_rng(0).integers(len(values), size=(_RESAMPLES, len(values)))
+    return np.std([_quantile(values[some], chance) for some in rows], axis=0, ddof=1)
+
+
+def _error_of_mean(values: np.ndarray) -> np.ndarray:
+    """Return the standard error of the mean over fits (fits, sizes, parameters), by parameter; NaN of a single one."""
+    count = np.isfinite(values).sum(axis=0)
+    away = np.nansum((values - np.nanmean(values, axis=0)) ** 2, axis=0)
+    return np.where(count > 1, np.sqrt(away / np.maximum(count - 1, 1) / np.maximum(count, 1)), np.nan).T
 
 
 def owed(dataset: xarray.Dataset, problem: Problem, ridge: float | None = None) -> xarray.Dataset:

@@ -32,7 +32,7 @@ import xarray
 
 from hrprob import lifetime
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
-from hrprob.diagnostics.replicate import DataSets
+from hrprob.diagnostics.replicate import DataSets, check_fresh, check_users
 from hrprob.diagnostics.uniformity import holm, place_among, uniformity_p_value
 from hrprob.estimation.posterior.target import Target
 from hrprob.problem import Problem
@@ -73,6 +73,8 @@ def ranks(
     seed : int
         Breaks ties.
     """
+    check_users(found, data)
+    check_fresh(data)
     rng = np.random.default_rng(seed)
     places = [_ranks_at(problem, target, data, users, draws, rng) for users, draws in found.items()]
     return xarray.DataArray(

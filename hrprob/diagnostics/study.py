@@ -25,7 +25,7 @@ from hrprob.diagnostics import verdicts as words
 from hrprob.diagnostics.posteriors import Posteriors, posteriors
 from hrprob.diagnostics.replicate import DataSets, Truths, check_policy, draw_truths, gather
 from hrprob.diagnostics.verdicts import Verdict
-from hrprob.errors import InvalidInput, check_count
+from hrprob.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.fit import fit
@@ -100,6 +100,38 @@ class Sizes:
     def __post_init__(self) -> None:
         for name in ("sets", "sampler_sets", "replications", "truth_sets"):
             check_count(name, getattr(self, name), low=20, remedy="coverage is seen over data sets")
+        for name, least, remedy in (
+            ("points", 1, "σ²(x) is looked at there"),
+            ("draws", 20, "intervals and ranks are over draws"),
+            ("fits", 1, "the printed sets are held against posteriors too"),
+            ("rounds", 10, "sets are looked at from 10 rounds on"),
+            ("design_users", 1, "they make the rounds of a design"),
+            ("single_rounds", 10, "models are compared on them"),
+            ("sampler_draws", -(-_LEAST_DRAWS // 2), "leave-one-out weights are over draws"),
+        ):
+            check_count(name, getattr(self, name), low=least, remedy=remedy)
+        for name in ("users", "truth_users"):
+            _check_rising(name, getattr(self, name))
+        check_count("other_users", self.other_users, remedy="engines are looked at after so many users")
+        if self.other_users > self.users[-1]:
+            remedy = f"data sets have {self.users[-1]} users, the last of `users`"
+            raise InvalidInput("other_users", f"must be at most {self.users[-1]}", self.other_users, remedy)
+        for model in self.models:
+            check_choice("models", model, tuple(outcomes.MODELS))
+        if len(set(self.models)) < 2:
+            raise InvalidInput(
+                "models", "must be two or more", self.models, "they are compared with each other"
+            )
+        if self.refit is not None:
+            check_number("refit", self.refit, low=1, remedy="1.5 fits anew whenever users have grown by half")
+
+
+def _check_rising(name: str, numbers: tuple[int, ...]) -> None:
+    for number in numbers:
+        check_count(name, number, remedy="posteriors are looked at after so many users")
+    if not numbers or list(numbers) != sorted(set(numbers)):
+        remedy = "write them as (10, 30, 100)"
+        raise InvalidInput(name, "must be numbers of users that rise", numbers, remedy)
 
 
 DEFAULT = Sizes()
@@ -419,7 +451,7 @@ def _over_the_prior(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[
     followed = fitted(data)
     looked = {users: followed[users] for users in sizes.users}
     places = calibration.sigma2_places(study.problem, target, data, looked, _seed(study, 2))
-    predicted = reneging.predict(study.problem, target, data, followed, most)
+    predicted = reneging.predict(study.problem, target, data, followed)
     estimated = estimates.compare_estimates(study.problem, data, looked)
     yield {
         "places": places,
@@ -484,7 +516,7 @@ def for_many(engine: Any) -> Any:
 def _posteriors(
     study: Study, engine: Any, data: DataSets, sizes: Sizes, users: Sequence[int], renewed: bool = True
 ) -> dict[int, Posteriors]:
-    """Return posteriors after some numbers of users, and with ``renewed`` at every time of a prediction."""
+    """Return posteriors after some numbers of users, and with ``renewed`` whenever a prediction is made."""
     stops = sorted(users)
     rows = data.of_kind(study.target.model.data)
     if engine.streaming and renewed:
@@ -514,7 +546,7 @@ def _at_the_truth(study: Study, sizes: Sizes, steps: _Steps) -> Iterator[dict[st
         # What only one figure waits for comes last: the others can be drawn beside it.
         others = pool.submit(_other_models, study, sizes, steps, table)
         looked = {users: followed[users] for users in sizes.truth_users}
-        predicted = reneging.predict(problem, target, data, followed, most)
+        predicted = reneging.predict(problem, target, data, followed)
         yield {"by_truths": {AT_TRUTH: (predicted, estimates.compare_estimates(problem, data, looked))}}
         fits = {"nuts": sampling.result()}
         yield {"posteriors": fits}
@@ -595,6 +627,7 @@ def _verdicts(done: Diagnosis) -> list[Verdict]:
     """Return all verdicts, what matters most first."""
     found = [
         *words.on_calibration(done.coverage, done.study.engine.kind),
+        words.on_regions(done.coverage),
         words.on_places(done.coverage),
         *(verdict for engine, judged in done.judged.items() for verdict in words.on_sbc(engine, judged)),
         *(

@@ -21,6 +21,7 @@ __all__ = [
     "on_health",
     "on_models",
     "on_places",
+    "on_regions",
     "on_reneging",
     "on_residuals",
     "on_sbc",
@@ -29,10 +30,12 @@ __all__ = [
 
 # Errors of one kind: a chance that a sound thing is called unsound.
 ERROR_RATE = 0.01
-# A coverage is called right if one that is off by this much would be seen.
-_SIGHT = 0.06
-# Places are called uniform if a share of them below any point that is off by this much would be seen.
-_SIGHT_OF_PLACES = 0.25
+# What is called seen is seen with this chance.
+_POWER = 0.8
+# A coverage is called right if one that is off by this much would be seen, and so is a chance of reneging.
+_SIGHT, _SIGHT_OF_CHANCES = 0.06, 0.05
+# Places can speak for an engine if a share of them below any point that is off by this much would stand out.
+_SIGHT_OF_PLACES = 0.21
 # From this shape k̂ on, importance weights have no mean: the approximation misses the posterior.
 _NO_MEAN = 1.0
 
@@ -73,30 +76,82 @@ def on_health(name: str, health: xarray.Dataset, concerns: list[str]) -> Verdict
 
 def on_calibration(coverage: xarray.Dataset, engine: str, level: float = 0.9) -> list[Verdict]:
     """Return whether intervals for σ²(x) hold what they say, by number of users."""
+    failing = _failing_regions(coverage)
     return [
-        _of_coverage(coverage.sel(region="all", users=users), engine, level)
+        _of_coverage(
+            coverage.sel(region="all", users=users),
+            engine,
+            level,
+            even=not bool(failing.sel(users=users).any()),
+        )
         for users in coverage.users.values
     ]
 
 
-def _of_coverage(of: xarray.Dataset, engine: str, level: float) -> Verdict:
+def _failing_regions(coverage: xarray.Dataset) -> xarray.DataArray:
+    """Return which regions, all contexts together aside, are not covered as they should be, by number of users."""
+    others = coverage.sel(region=[region for region in coverage.region.values if region != "all"])
+    return others.chance.min("level") < coverage.attrs["least_chance_elsewhere"]
+
+
+def _of_coverage(of: xarray.Dataset, engine: str, level: float, even: bool) -> Verdict:
     shown, least = of.sel(level=level), of.attrs["least_chance"]
     words = (
         f"{level:.0%} intervals for σ²(x) cover {100 * float(shown.coverage):.1f} % ± "
         f"{100 * float(shown.se):.1f} % after {int(of.users)} users ({engine})"
     )
     if bool((of.chance >= least).all()):
-        # What a coverage would have to be off by to be seen.
-        sight = stats.norm.isf(least / 2) * math.sqrt(level * (1.0 - level) / float(of.contexts))
-        if sight <= _SIGHT:
+        sight = _sight_of_coverage(least, level, float(of.contexts))
+        if sight > _SIGHT:
+            few = f"{of.attrs['data_sets']} data sets show only what is off by {100 * sight:.1f} points"
+            return Verdict("calibration", None, f"{words}: nothing against it, but {few}")
+        if even:
             return Verdict("calibration", True, f"{words}: calibrated")
-        few = f"{of.attrs['data_sets']} data sets show only what is off by {100 * sight:.1f} points"
-        return Verdict("calibration", None, f"{words}: nothing against it, but {few}")
+        return Verdict("calibration", None, f"{words}: right on average over contexts, not in every region")
     worst = of.isel(level=int(np.argmin(of.chance.values)))
-    kind = "too narrow" if float(worst.coverage) < float(worst.level) else "too wide"
     if float(worst.level) != level:
         words += f", {float(worst.level):.0%} intervals {100 * float(worst.coverage):.1f} %"
-    return Verdict("calibration", False, f"{words}: {kind}")
+    return Verdict("calibration", False, f"{words}: {_too(worst)}")
+
+
+def _too(of: xarray.Dataset) -> str:
+    return "too narrow" if float(of.coverage) < float(of.level) else "too wide"
+
+
+def _sight_of_coverage(least: float, level: float, contexts: float) -> float:
+    """Return what a coverage must be off by to be seen."""
+    return float(
+        (stats.norm.isf(least / 2) + stats.norm.ppf(_POWER)) * math.sqrt(level * (1.0 - level) / contexts)
+    )
+
+
+def on_regions(coverage: xarray.Dataset, level: float = 0.9) -> Verdict:
+    """Return whether intervals for σ²(x) hold what they say in every region of x."""
+    failing = _failing_regions(coverage)
+    found = []
+    for users in failing.users.values:
+        for region in failing.region.values[failing.sel(users=users).values]:
+            of = coverage.sel(region=region, users=users)
+            worst = of.isel(level=int(np.argmin(of.chance.values)))
+            found.append(
+                f"{region} after {int(users)} users ({float(worst.level):.0%} intervals cover "
+                f"{100 * float(worst.coverage):.1f} % ± {100 * float(worst.se):.1f} %: {_too(worst)})"
+            )
+    if found:
+        return Verdict(
+            "calibration", False, f"Intervals for σ²(x) do not hold in regions of x: {', '.join(found)}"
+        )
+    least = coverage.attrs["least_chance_elsewhere"]
+    sight = max(
+        _sight_of_coverage(least, level, float(number))
+        for number in coverage.contexts.sel(region=failing.region)
+    )
+    words = f"nothing against any, where {level:.0%} intervals off by {100 * sight:.1f} points would be seen"
+    return Verdict(
+        "calibration",
+        None,
+        f"Intervals for σ²(x) by region of x, {', '.join(failing.region.values)}: {words}",
+    )
 
 
 def on_places(coverage: xarray.Dataset) -> Verdict:
@@ -110,19 +165,17 @@ def on_places(coverage: xarray.Dataset) -> Verdict:
     )
     if float(least) < limit:
         return Verdict("calibration", False, f"The place of σ²(x) among its draws is not uniform: {words}")
-    few = _too_few(coverage.attrs["data_sets"], limit)
-    if few:
-        return Verdict("calibration", None, f"The place of σ²(x) among its draws: {words}; {few}")
-    return Verdict("calibration", True, f"The place of σ²(x) among its draws is uniform: {words}")
+    enough, sight = _sight_of_places(coverage.attrs["data_sets"], limit)
+    seen = f"The place of σ²(x) among its draws: {words}; nothing against uniformity, {sight}"
+    return Verdict("calibration", True if enough else None, seen)
 
 
-def _too_few(data_sets: int, limit: float) -> str | None:
-    """Say so where a test of uniformity with this error rate sees gross faults only."""
+def _sight_of_places(data_sets: int, limit: float) -> tuple[bool, str]:
+    """Return whether a test of uniformity sees more than gross faults, and what it sees."""
     _, low, high = simultaneous_band(data_sets, limit)
     sight = float(np.max(high - low)) / 2
-    if sight <= _SIGHT_OF_PLACES:
-        return None
-    return f"nothing against it, but {data_sets} data sets show only shares that are off by {100 * sight:.0f} points"
+    words = f"{data_sets} data sets show shares that are off by more than {100 * sight:.0f} points"
+    return sight <= _SIGHT_OF_PLACES, words if sight <= _SIGHT_OF_PLACES else f"but {words} only"
 
 
 def on_sbc(engine: str, judged: xarray.Dataset) -> list[Verdict]:
@@ -136,16 +189,19 @@ def on_sbc(engine: str, judged: xarray.Dataset) -> list[Verdict]:
             f"{of.sizes['quantity']} quantities over {data_sets} data sets of {users} users, least adjusted p "
             f"{float(of.adjusted.min()):.2g}; a sound engine and policy fail with chance at most {rate:.0%}"
         )
-        few = _too_few(data_sets, rate / of.sizes["quantity"])
+        enough, sight = _sight_of_places(data_sets, rate / of.sizes["quantity"])
         if failing:
             words = f"{engine} FAILS simulation-based calibration at {', '.join(failing)}: {tests}"
             if all("served" in name for name in failing):
                 words += ". Only what depends on the served context fails: does the policy look at the truth?"
             verdicts.append(Verdict("sbc", False, words))
-        elif few:
-            verdicts.append(Verdict("sbc", None, f"{engine}, simulation-based calibration: {tests}; {few}"))
+        elif enough:
+            verdicts.append(
+                Verdict("sbc", True, f"{engine} passes simulation-based calibration: {tests}; {sight}")
+            )
         else:
-            verdicts.append(Verdict("sbc", True, f"{engine} passes simulation-based calibration: {tests}"))
+            words = f"{engine}, simulation-based calibration: {tests}; nothing against it, {sight}"
+            verdicts.append(Verdict("sbc", None, words))
     return verdicts
 
 
@@ -161,21 +217,33 @@ def on_sets(
     for design, dataset in found.items():
         of, made = dataset.sel(parameter="phi"), owed[design]
         covered = float(of.coverage_simultaneous.sel(version="paper").isel(n=-1))
-        wanted, replications = 1.0 - dataset.attrs["delta"], dataset.attrs["replications"]
-        ratio, last = made.total.sel(n=of.n >= min(100, int(of.n[-1]))).values, of.isel(n=-1)
+        wanted, last = 1.0 - dataset.attrs["delta"], of.isel(n=-1)
+        replications = int(last.reached)
+        ratio = made.total.sel(n=of.n >= min(100, int(of.n[-1]))).values
         widths = f"{ratio.min():.0f}" + (f" to {ratio.max():.0f}" if ratio.size > 1 else "")
+        errors = (of.quantile_se / of["quantile"]).values[-ratio.size :]
         words = (
             f"{design} design: ρ_n as printed covers φ* at all n up to {int(last.n):,} in "
-            f"{100 * covered:.0f} % of {replications} replications ({100 * wanted:.0f} % wanted) and is {widths} times as "
-            f"wide as needed at single n from {int(of.n[-ratio.size]):,} on; "
-            f"{float(last.factor.sel(version='paper')):.4f} ρ_n would do for all n at once. The posterior's radius "
-            f"({dataset.attrs['posterior']}) is {float(last.posterior_radius):.1f}, the quantile "
-            f"{float(last['quantile']):.1f}, ρ_n {float(last.radius.sel(version='paper')):,.0f} at n = {int(last.n):,}"
+            f"{100 * covered:.0f} % of {replications} replications ({100 * wanted:.0f} % wanted) and is {widths} times "
+            f"the {100 * wanted:.0f} % quantile of the error at this truth and design, at single n from "
+            f"{int(of.n[-ratio.size]):,} on (each ± {100 * errors.max():.0f} %); {_with_error(last, 'factor', 4)} ρ_n would do "
+            f"here for all n at once. The posterior's radius ({dataset.attrs['posterior']}) is "
+            f"{_with_error(last, 'posterior_radius', 1)}, the quantile {_with_error(last, 'quantile', 1)}, ρ_n "
+            f"{float(last.radius.sel(version='paper')):,.0f} at n = {int(last.n):,}"
         )
         # Whether so few replications covered would be strange if the chance were as wanted.
         strange = stats.binom.cdf(round(covered * replications), replications, wanted) < ERROR_RATE
         verdicts.append(Verdict("rho", not strange, words))
     return [*verdicts, _on_owed(owed)]
+
+
+def _with_error(of: xarray.Dataset, name: str, digits: int) -> str:
+    """Return a number of the printed sets, or of none, with its standard error, where it has one."""
+    value, error = (
+        float(number.sel(version="paper") if "version" in number.dims else number)
+        for number in (of[name], of[f"{name}_se"])
+    )
+    return f"{value:.{digits}f}" + (f" ± {error:.{digits}f}" if math.isfinite(error) else "")
 
 
 def _on_owed(owed: Mapping[str, xarray.Dataset]) -> Verdict:
@@ -187,8 +255,8 @@ def _on_owed(owed: Mapping[str, xarray.Dataset]) -> Verdict:
         f"Of the factor {float(last.total):.0f} at n = {int(last.n):,} ({design} design), {float(last.union):.1f} is owed "
         f"to the union over n (δ/n²), {float(last.scale):.1f} to σ²_max in place of σ_max (and L² of L), "
         f"{float(last['product']):.1f} to α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which is {100 * float(last.share_of_product):.0f} % of ρ_n, "
-        f"{float(last.rest):.1f} to the rest of the bound, and {float(last.simultaneity):.2f} to simultaneity in n, "
-        "the only one that is not loss",
+        f"{float(last.rest):.1f} to the rest of the bound (which has C₁ = C₂ = 1 for want of values, and must hold at every "
+        f"truth and design), and {float(last.simultaneity):.2f} to simultaneity in n, which is no loss",
     )
 
 
@@ -204,50 +272,63 @@ def on_reneging(truths: str, table: xarray.Dataset, scores: xarray.Dataset) -> l
         of, score = table.sel(predictor=name), scores.sel(predictor=name)
         good = bool(of.p_value >= ERROR_RATE)
         share = float(np.average(of.predicted, weights=of["count"]))
+        # Half of the error rate is for the share as a whole, two-sided.
+        critical = stats.t.isf(ERROR_RATE / 4, table.attrs["data_sets"] - 1)
+        sight = float((critical + stats.norm.ppf(_POWER)) * of.bias_se)
+        found = (
+            f"nothing against it, a share off by {100 * sight:.1f} points would be seen"
+            if good
+            else "not reliable"
+        )
         words = (
             f"{name}, {truths}: said {100 * share:.1f} % leave at once, {100 * (share + float(of.bias)):.1f} % did "
             f"(difference {100 * float(of.bias):+.1f} ± {100 * float(of.bias_se):.1f} points; p = "
-            f"{float(of.p_value):.2g}): {'reliable' if good else 'not reliable'}; Brier score {float(score.brier):.4f}, "
+            f"{float(of.p_value):.2g}): {found}; Brier score {float(score.brier):.4f}, "
             f"log score {float(score['log']):.4f}"
         )
         # Only the posterior, over the truths it was made for, is meant to be right.
-        judged = good if name == "posterior" and "prior" in truths else None
-        verdicts.append(Verdict("reneging", judged, words))
+        judged = name == "posterior" and "prior" in truths and not (good and sight > _SIGHT_OF_CHANCES)
+        verdicts.append(Verdict("reneging", good if judged else None, words))
     return verdicts
 
 
 def on_models(comparison: xarray.Dataset) -> Verdict:
     """Return whether another model predicts outcomes better than the one in use."""
     name = comparison.attrs["reference"]
-    unknown = _not_compared(comparison, name)
-    if unknown:
-        words = f"Predictions of new rounds by {' and '.join(unknown)} outcomes could not be compared"
-        return Verdict("outcomes", None, f"{words}: their log density is not finite")
-    others = comparison.sel(model=[model for model in comparison.model.values if model != name])
+    finite = np.isfinite(comparison.elpd) & np.isfinite(comparison.ahead)
+    unknown = [str(model) for model in comparison.model.values[~finite.values]]
+    rivals = [str(model) for model in comparison.model.values[finite.values] if model != name]
+    if not rivals or not bool(np.isfinite(comparison.elpd.sel(model=name))):
+        named = [name] if not np.isfinite(comparison.elpd.sel(model=name)) else unknown
+        return Verdict("outcomes", None, _not_compared(named))
+    others = comparison.sel(model=rivals)
     best = others.isel(model=int(np.argmax(others.ahead.values)))
     ahead, error = float(best.ahead), float(best.ahead_se)
     # A likelihood ratio against the true model exceeds 1/α with chance α at most (Markov), one of several
     # with chance α if it has to exceed as many times that; leave-one-out sums stand in for the likelihoods.
     # Counting standard errors instead would fail where it matters: one outlier makes both the lead and its
     # error large.
-    enough = math.log(others.sizes["model"] / ERROR_RATE)
-    if ahead > enough:
-        words = f"{best.model.item()} outcomes predict new rounds better than {name} ones, by {ahead:.1f} ± {error:.1f}"
-        return Verdict("outcomes", False, f"{words} in log density: the model in use does not fit")
-    place = f"{'ahead' if ahead > 0 else 'behind'} by {abs(ahead):.1f} ± {error:.1f}"
-    words = (
-        f"No model predicts new rounds better than {name} outcomes: the next, {best.model.item()}, is {place}"
+    enough = math.log((comparison.sizes["model"] - 1) / ERROR_RATE)
+    lead = f"{abs(ahead):.1f} ± {error:.1f} in log density, of {comparison.attrs['rounds']} rounds"
+    rest = f"; {enough:.1f} ahead would count" if ahead <= enough else ""
+    rest += f". {_not_compared(unknown)}" if unknown else ""
+    shaky = float(comparison.bad_k.sel(model=[name, best.model.item()]).max())
+    rest += (
+        f". Leave-one-out weights are unsure (k̂ above 0.7) for {100 * shaky:.1f} % of rounds" if shaky else ""
     )
-    rounds = f"of {comparison.attrs['rounds']} rounds"
-    return Verdict("outcomes", True, f"{words} in log density, {rounds}; {enough:.1f} ahead would count")
+    if ahead > enough:
+        words = f"{best.model.item()} outcomes predict new rounds better than {name} ones, by {lead}"
+        return Verdict("outcomes", False, f"{words}: the model in use does not fit{rest}")
+    if ahead > 0:
+        words = f"{best.model.item()} outcomes predict new rounds a little better than {name} ones, by {lead}"
+        return Verdict("outcomes", None, words + rest)
+    words = f"No model predicts new rounds better than {name} outcomes: the next, {best.model.item()}, is behind by {lead}"
+    return Verdict("outcomes", None if unknown or shaky else True, words + rest)
 
 
-def _not_compared(comparison: xarray.Dataset, reference: str) -> list[str]:
-    """Return the models whose log density is not finite; where the reference's is not, none can be compared."""
-    finite = np.isfinite(comparison.elpd) & np.isfinite(comparison.ahead)
-    if not bool(np.isfinite(comparison.elpd.sel(model=reference))):
-        return [reference]
-    return [str(model) for model in comparison.model.values[~finite.values]]
+def _not_compared(models: list[str]) -> str:
+    words = f"Predictions of new rounds by {' and '.join(models)} outcomes could not be compared"
+    return f"{words}: their log density is not finite"
 
 
 def on_residuals(model: str, checks: xarray.Dataset, loo_p: float) -> list[Verdict]:
@@ -261,12 +342,11 @@ def on_residuals(model: str, checks: xarray.Dataset, loo_p: float) -> list[Verdi
     )
     shape = f"Residuals under {model} outcomes: {listed}"
     words = (
-        f"{shape}; as the model says"
-        if not strange
-        else f"{shape}; {', '.join(strange)} not as the model says"
+        f"{shape}; nothing strange" if not strange else f"{shape}; {', '.join(strange)} not as the model says"
     )
     uniform = loo_p >= ERROR_RATE
-    loo = f"Leave-one-out places of outcomes under {model}: {'uniform' if uniform else 'NOT uniform'} (p = {loo_p:.2g})"
+    found = "nothing against uniformity" if uniform else "NOT uniform"
+    loo = f"Leave-one-out places of outcomes under {model}: {found} (p = {loo_p:.2g})"
     return [Verdict("outcomes", uniform, loo), Verdict("outcomes", not strange, words)]
 
 

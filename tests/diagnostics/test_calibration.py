@@ -49,6 +49,30 @@ def calibrated_places(rng, sets, dimension, users=3, points=8):
     return xarray.Dataset(values, coords={"users": [10, 30, 100][:users], "point": names})
 
 
+def test_regions_that_make_up_for_each_other_are_seen():
+    places = calibrated_places(np.random.default_rng(0), 200, 4)
+    even = calibration.coverage(places)
+    assert verdicts.on_regions(even).good is None
+    assert "would be seen" in verdicts.on_regions(even).words
+    # After 30 users draws scatter too little where the variance is large, and too much where it is small.
+    wrong = stats.norm.ppf(places.place) * xarray.where(
+        places.predicted > 2 / 3, 1.4, xarray.where(places.predicted < 1 / 3, 0.7, 1.0)
+    )
+    later = places.users == 30
+    table = calibration.coverage(
+        places.assign(place=places.place.where(~later, stats.norm.cdf(wrong)).transpose(*places.place.dims))
+    )
+    before, at, after = verdicts.on_calibration(table, "toy")
+    assert before.good is after.good is True
+    assert at.good is None
+    assert "right on average over contexts, not in every region" in at.words
+    said = verdicts.on_regions(table)
+    assert said.good is False
+    assert "low after 30 users" in said.words
+    assert "high after 30 users" in said.words
+    assert "after 10 users" not in said.words
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("sets", "dimension"), [(200, 4), (32, 4), (32, 1)])
 def test_what_is_calibrated_fails_as_rarely_as_is_said(sets, dimension):

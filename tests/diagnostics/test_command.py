@@ -136,6 +136,31 @@ def test_steps_say_how_far_they_are(capsys):
     assert "data sets" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("users", (), "must be numbers of users that rise"),
+        ("users", (100, 10), "must be numbers of users that rise"),
+        ("truth_users", (10, 10), "must be numbers of users that rise"),
+        ("other_users", 101, "at most 100"),
+        ("points", 0, "at least 1"),
+        ("draws", 5, "at least 20"),
+        ("fits", 0, "at least 1"),
+        ("rounds", 5, "at least 10"),
+        ("sampler_draws", 3, "at least 50"),
+        ("models", ("gaussian", "nope"), "must be one of"),
+        ("models", ("gaussian",), "two or more"),
+        ("refit", 0.5, "at least 1"),
+        ("sets", 10, "at least 20"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(field, value, words):
+    with pytest.raises(InvalidInput) as caught:
+        study.Sizes(**{field: value})
+    assert caught.value.field == field
+    assert words in str(caught.value)
+
+
 @pytest.mark.study
 def test_a_diagnosis_that_is_told_to_end_does_so(file, tmp_path):
     command = [sys.executable, "-m", "hrprob.cli", "diagnose", str(file), "--out", str(tmp_path / "out")]

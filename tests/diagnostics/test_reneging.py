@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 import xarray
+from scipy.stats import norm
 
+import hrprob
 from hrprob.diagnostics import reneging, verdicts
+from hrprob.diagnostics.posteriors import posteriors
+from hrprob.diagnostics.replicate import draw_truths, gather
+from hrprob.errors import InvalidInput
+from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Setting, make_model, make_prior
 
 from .toy import PROBLEM, TARGET, toy
 
@@ -54,28 +62,65 @@ def test_scores_are_the_textbook_ones():
     assert float(scores.brier[0]) < float(scores.brier[1])
 
 
-def test_predictions_are_made_from_the_users_before():
+def test_predictions_are_for_the_next_user_by_those_before():
     data, found = toy(sets=6, users=(4, 6))
-    table = reneging.predict(PROBLEM, TARGET, data, found, users=9)
-    # A fifth more than four users is five, than six eight: nothing is said of users 6 and 9.
-    assert table.user.values.tolist() == [5, 7, 8]
-    np.testing.assert_array_equal(table.left.values, data.played[:, [4, 6, 7]] == 1)
-    from scipy.stats import norm
-
-    for place, (user, seen) in enumerate(((5, 4), (7, 6), (8, 6))):
-        x, beta = data.stays.x[2, user - 1], data.beta[2, user - 1]
+    table = reneging.predict(PROBLEM, TARGET, data, found)
+    assert table.user.values.tolist() == [5, 7]
+    np.testing.assert_array_equal(table.left.values, data.played[:, [4, 6]] == 1)
+    for place, seen in enumerate((4, 6)):
+        x, beta = data.stays.x[2, seen], data.beta[2, seen]
         draws = found[seen]
         u, w = draws.theta[2] @ x, draws.phi[2] @ x + 2.0
         p = norm.cdf((beta - u) / np.sqrt(w))
         at = {"data_set": 2, "user": place}
         np.testing.assert_allclose(table.chance.sel(predictor="posterior").isel(at), p.mean())
-        m = data.played[2, user - 1]
+        m = data.played[2, seen]
         np.testing.assert_allclose(
             table.stay_score.sel(predictor="posterior").isel(at), np.log(np.mean(p * (1 - p) ** (m - 1)))
         )
+        # The others by the GLSE of the rounds before, one by one.
+        rounds = data.stays.rounds[2, :seen].astype(int)
+        mean = data.stays.total[2, :seen] / rounds
+        glse = hrprob.GLSE(ridge=1.0, link=PROBLEM.link)
+        both = np.repeat(data.stays.x[2, :seen], rounds, axis=0), np.repeat(mean, rounds)
+        theta = glse.fit(*both).theta_
+        largest = norm.cdf((beta - theta @ x) / 2.0)
+        np.testing.assert_allclose(table.chance.sel(predictor="σ_max").isel(at), largest)
+
+
+@pytest.mark.parametrize("users", [(), (12,), (4, 30)])
+def test_there_must_be_a_next_user(users):
+    data, _ = toy(sets=2)  # 12 users
+    _, found = toy(sets=2, users=users or (4,))
+    with pytest.raises(InvalidInput, match="`users` must be numbers from 1 to 11"):
+        reneging.predict(PROBLEM, TARGET, data, found if users else {})
+
+
+@pytest.mark.study
+def test_a_policy_that_learns_from_every_user_is_no_fault_of_the_prediction():
+    # Greedy picks with all that is known: predictions that are older than its choice are off by a point.
+    problem = hrprob.Problem()
+    target = Target(make_model("gaussian"), make_prior("uniform"), Setting.of(problem))
+    truths = draw_truths(target.prior, target.setting, 400, seed=0)
+    data = gather(problem, hrprob.Greedy(), truths, users=41, seed=0)
+    stops = reneging.checkpoints(40, 5)
+    found = dict(
+        zip(stops, posteriors(make_engine("laplace"), target, data.stays, stops, draws=255), strict=True)
+    )
+    table = reneging.reliability(reneging.predict(problem, target, data, found)).sel(predictor="posterior")
+    assert float(table.p_value) >= 0.01
+    assert abs(float(table.bias)) < 3 * float(table.bias_se)
 
 
 def test_checkpoints_begin_where_told():
     assert reneging.checkpoints(100)[0] == 10
-    assert reneging.checkpoints(100)[-1] < 100
-    assert reneging.checkpoints(12, first=10) == [10]
+    assert reneging.checkpoints(100)[-1] <= 100
+    assert reneging.checkpoints(12, first=10) == [10, 11]
+
+
+def test_few_data_sets_do_not_make_chances_right():
+    for sets, good in ((20, None), (400, True)):
+        table = predicted(sets=sets, users=10)
+        said = verdicts.on_reneging("over the prior", reneging.reliability(table), reneging.scores(table))
+        assert said[0].good is good
+        assert "nothing against it, a share off by" in said[0].words
