@@ -36,6 +36,8 @@ _POWER = 0.8
 _SIGHT, _SIGHT_OF_CHANCES = 0.06, 0.05
 # Places can speak for an engine if a share of them below any point that is off by this much would stand out.
 _SIGHT_OF_PLACES = 0.21
+# Share of rounds with unsure leave-one-out weights beyond which a comparison of models says nothing for one.
+_MOST_UNSURE = 0.01
 # From this shape k̂ on, importance weights have no mean: the approximation misses the posterior.
 _NO_MEAN = 1.0
 
@@ -323,7 +325,7 @@ def on_models(comparison: xarray.Dataset) -> Verdict:
         words = f"{best.model.item()} outcomes predict new rounds a little better than {name} ones, by {lead}"
         return Verdict("outcomes", None, words + rest)
     words = f"No model predicts new rounds better than {name} outcomes: the next, {best.model.item()}, is behind by {lead}"
-    return Verdict("outcomes", None if unknown or shaky else True, words + rest)
+    return Verdict("outcomes", None if unknown or shaky > _MOST_UNSURE else True, words + rest)
 
 
 def _not_compared(models: list[str]) -> str:
