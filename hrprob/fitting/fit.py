@@ -109,6 +109,7 @@ def fit(
     _check_registered(outcome)
     believed = make_prior(prior)
     priors.check_record(believed)
+    priors.check_prior(believed, setting)
     target = Target(outcome, believed, setting)
     found = sample(
         chosen, target, _data(target, table), jax.random.key(seed), DRAWS if draws is None else draws
