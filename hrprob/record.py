@@ -80,7 +80,7 @@ def enter(registry: dict[str, type[Any]], kind: str, cls: Any, static: tuple[str
     if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
         remedy = f"it belongs to {taken.__qualname__} of {taken.__module__}"
         raise InvalidInput("kind", "must not be taken", kind, remedy)
-    made = record(static=static)(cls)
+    made: Any = record(static=static)(cls)
     made.kind = kind
     registry[kind] = made
     return made
