@@ -16,6 +16,7 @@ from hrprob.estimation.posterior.base import fit
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Model, Setting, Stays, base, make_model, make_prior, priors, register
+from hrprob.models.ball import to_ball
 from hrprob.policies import Seen, ledger, make
 from hrprob.policies.bayes import refit_times
 from hrprob.precision import double_precision
@@ -107,17 +108,18 @@ def test_warm_up_rounds_are_taken_as_long_as_they_can_be_written_down():
     taken = np.zeros((2, 3))
     with double_precision():
         bound = policy.bind(problem, users=5)
-        state, samples = bound.init(), 0.0
+
+        @jax.jit
+        def play(state, samples, user, action, context):
+            one = jnp.minimum(bound.quota(state, samples, user, context), 1.0)
+            changes = {"user": user, "action": action, "context": context, "taken": one}
+            return bound.update(state, seen(1, 1, outcomes=jnp.asarray([2.5]))._replace(**changes)), one
+
+        state = bound.init()
         for user in (1, 2):
             for action in [0] * 20 + [1] * 5 + [2] * 18:
-                context = jnp.asarray(contexts[action])
-                room = float(bound.quota(state, jnp.asarray(samples), jnp.asarray(1.0 * user), context))
-                one = min(room, 1.0)
+                state, one = play(state, taken.sum(), 1.0 * user, action, contexts[action])
                 taken[user - 1, action] += one
-                samples += one
-                changes = {"context": context, "outcomes": jnp.asarray([2.5]), "taken": jnp.asarray(one)}
-                state = bound.update(state, seen(user, 1, action, **changes))
-            state = bound.depart(state, jnp.asarray(1.0 * user))
     warm = np.asarray(state.ledger.warm.weight).sum(axis=1)
     np.testing.assert_array_equal(warm[:6].reshape(2, 3), taken)
     # Sixteen places for each action; with a full row beside it the second action's context counts as full.
@@ -166,6 +168,7 @@ def test_a_round_is_taken_where_it_can_be_written_down(model):
             assert np.all(written < served.lifetime.sum(axis=0))
 
 
+@pytest.mark.slow  # unless the test above has compiled its program
 def test_growth_limits_what_is_written_down():
     problem = hrprob.Problem(satisfaction=hrprob.Fixed(-1.0))
     policy = make("thompson", {"engine": {"kind": "svi", "steps": 5}, "growth": 2.5})
@@ -225,81 +228,107 @@ CONTEXTS = np.array([[0.9, 0.1], [0.2, 0.9], [-0.4, 0.6], [0.5, -0.7]])
 SMALL = hrprob.Problem(theta=[0.5, 0.2], phi=[0.9, -1.2], contexts=hrprob.Ball(actions=4))
 
 
-def choices(policy, x, m, total, squares, beta, keys):
-    """Let a policy learn from some stays; return what it then serves under each key."""
-    with double_precision():
-        bound = policy.bind(SMALL, users=10)
-        state = bound.init()
-        for row in range(len(m)):
-            values = {"context": x[row], "taken": m[row], "total": total[row], "squares": squares[row]}
-            what = {name: jnp.asarray(value) for name, value in values.items()}
-            state = bound.update(state, seen(row + 1, 0, **what))
-        pick = jax.jit(jax.vmap(lambda key: bound.select(state, key, jnp.asarray(CONTEXTS), beta)))
-        return np.asarray(pick(keys))
+@jax.jit
+def picks(bound, state, keys, beta):
+    return jax.vmap(lambda key: bound.select(state, key, jnp.asarray(CONTEXTS), beta))(keys)
 
 
 def some_stays():
+    """Contexts, rounds, Σr and Σr² of six stays."""
     rng = np.random.default_rng(4)
     x, m = rng.normal(size=(6, 2)) / 3, rng.integers(1, 4, 6).astype(float)
     total = m * rng.normal(size=6)
     return x, m, total, total**2 / m + rng.chisquare(3, 6)
 
 
-def lifetimes(theta, w, beta):
-    return 1.0 / stats.norm.cdf((beta - CONTEXTS @ theta) / np.sqrt(w))
+def choices(kind, parameters, keys, beta):
+    """Let a policy learn from these stays; return what it then serves under each key."""
+    bound = make(kind, parameters).bind(SMALL, users=10)
+    state, update = bound.init(), jax.jit(bound.update)
+    for row, (x, m, total, squares) in enumerate(zip(*some_stays(), strict=True)):
+        state = update(state, seen(row + 1, 0, context=x, taken=m, total=total, squares=squares))
+    return picks(bound, state, keys, beta).tolist()
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.4])
-def test_thompson_with_known_variance_serves_the_best_action_under_its_draw(scale):
-    x, m, total, squares = some_stays()
-    keys, beta = jax.random.split(jax.random.key(0), 40), -0.3
-    w = x @ SMALL.phi + 2
+def best(theta, w, beta):
+    """The action of the longest expected life under each θ (draws, 2)."""
+    return np.argmax(1.0 / stats.norm.cdf((beta - theta @ CONTEXTS.T) / np.sqrt(w)), axis=1).tolist()
+
+
+def test_thompson_with_known_variance_serves_the_best_action_under_its_draw():
+    x, m, total, _ = some_stays()
+    w, beta = x @ SMALL.phi + 2, -0.3
     # Under N(0, I/4), whose 4 = d + 2 is taken off again by what is kept: a uniform prior on the ball.
     covariance = np.linalg.inv(4.0 * np.eye(2) + (x.T * (m / w)) @ x)
     mean, factor = covariance @ x.T @ (total / w), np.linalg.cholesky(covariance)
-    wanted = []
     with double_precision():
-        for key in keys:
-            by_place, by_chance = jax.random.split(key)
-            tries = mean + scale * np.asarray(jax.random.normal(by_place, (32, 2))) @ factor.T
-            size = np.sum(tries**2, axis=1)
-            kept = (size <= 1) & (np.asarray(jax.random.uniform(by_chance, (32,))) < np.exp(2.0 * (size - 1)))
-            assert kept.any()
-            theta = tries[np.argmax(kept)]
-            wanted.append(np.argmax(lifetimes(theta, CONTEXTS @ SMALL.phi + 2, beta)))
-    policy = make("thompson-known-variance", {"scale": scale})
-    assert choices(policy, x, m, total, squares, beta, keys).tolist() == wanted
-    assert len(set(wanted)) > 1
+        keys = jax.random.split(jax.random.key(0), 40)
+        pairs = jax.vmap(jax.random.split)(keys)
+        noise = np.asarray(jax.vmap(lambda key: jax.random.normal(key, (32, 2)))(pairs[:, 0]))
+        chance = np.asarray(jax.vmap(lambda key: jax.random.uniform(key, (32,)))(pairs[:, 1]))
+        for scale in (1.0, 0.4):
+            tries = mean + scale * noise @ factor.T
+            size = np.sum(tries**2, axis=-1)
+            kept = (size <= 1) & (chance < np.exp(2.0 * (size - 1)))
+            assert kept.any(axis=1).all()
+            theta = tries[np.arange(40), np.argmax(kept, axis=1)]
+            wanted = best(theta, CONTEXTS @ SMALL.phi + 2, beta)
+            assert choices("thompson-known-variance", {"scale": scale}, keys, beta) == wanted
+            assert len(set(wanted)) > 1
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.4])
-def test_homoscedastic_thompson_serves_the_best_action_under_its_draw(scale):
+def test_homoscedastic_thompson_serves_the_best_action_under_its_draw():
     x, m, total, squares = some_stays()
-    keys, beta = jax.random.split(jax.random.key(0), 40), -0.3
-    shape, ridge = 1.5, 0.7
+    shape, ridge, beta = 1.5, 0.7, -0.3
     covariance = np.linalg.inv(ridge * np.eye(2) + (x.T * m) @ x)
     mean, factor = covariance @ x.T @ total, np.linalg.cholesky(covariance)
-    # Σ(r − θ̂ᵀx)² + λ|θ̂|², round by round.
+    # Σ(r − θ̂ᵀx)² + λ|θ̂|², stay by stay.
     rest = np.sum(squares - 2 * total * (x @ mean) + m * (x @ mean) ** 2) + ridge * mean @ mean
-    wanted = []
     with double_precision():
-        for key in keys:
-            by_variance, by_theta = jax.random.split(key)
-            gamma = float(jax.random.gamma(by_variance, shape + 0.5 * m.sum()))
-            variance = (shape * 2.0 + 0.5 * rest) / gamma
-            noise = np.asarray(jax.random.normal(by_theta, (2,)))
-            theta = mean + scale * np.sqrt(variance) * factor @ noise
-            wanted.append(np.argmax(lifetimes(theta, variance, beta)))
-    policy = make("thompson-homoscedastic", {"scale": scale, "shape": shape, "ridge": ridge})
-    assert choices(policy, x, m, total, squares, beta, keys).tolist() == wanted
-    assert len(set(wanted)) > 1
+        keys = jax.random.split(jax.random.key(0), 40)
+        pairs = jax.vmap(jax.random.split)(keys)
+        gamma = jax.vmap(lambda key: jax.random.gamma(key, shape + 0.5 * m.sum()))(pairs[:, 0])
+        noise = np.asarray(jax.vmap(lambda key: jax.random.normal(key, (2,)))(pairs[:, 1]))
+        variance = (shape * 2.0 + 0.5 * rest) / np.asarray(gamma)[:, None]
+        for scale in (1.0, 0.4):
+            theta = mean + scale * np.sqrt(variance) * noise @ factor.T
+            wanted = best(theta, variance, beta)
+            parameters = {"scale": scale, "shape": shape, "ridge": ridge}
+            assert choices("thompson-homoscedastic", parameters, keys, beta) == wanted
+            assert len(set(wanted)) > 1
 
 
+PRIOR = {"kind": "gaussian", "theta_share": 0.2, "phi_share": 0.4}
+
+
+def test_under_a_gaussian_prior_particles_weigh_what_they_should():
+    """smc in a policy: Gaussian θ of precision 1/0.2², integrated out by hand for each particle."""
+    x, m, total, squares = some_stays()
+    policy = make("thompson", {"engine": {"kind": "smc", "particles": 16}, "prior": PRIOR})
+    with double_precision():
+        bound = policy.bind(SMALL, users=10)
+        state, update = bound.init(), jax.jit(bound.update)
+        for row in range(6):
+            what = {"context": x[row], "taken": m[row], "total": total[row], "squares": squares[row]}
+            state = update(state, seen(row + 1, 0, **what))
+        phi = np.asarray(to_ball(state.belief.z, 2.0))
+    w = phi @ x.T + 2
+    value = np.empty(16)
+    for particle in range(16):
+        weight = m / w[particle]
+        precision = np.eye(2) / 0.2**2 + (x.T * weight) @ x
+        sums = x.T @ (total / w[particle])
+        explained = sums @ np.linalg.solve(precision, sums) - np.linalg.slogdet(precision)[1]
+        value[particle] = -0.5 * (m @ np.log(w[particle]) + np.sum(squares / w[particle]) - explained)
+    assert np.ptp(np.asarray(state.belief.log_weight) - value) < 1e-9
+    assert np.ptp(value) > 0.1
+
+
+@pytest.mark.study
 def test_under_a_gaussian_prior_the_belief_is_that_of_a_fit():
     """Three users; what the policy believes then is what the engine finds in the same rows."""
-    prior = {"kind": "gaussian", "theta_share": 0.2, "phi_share": 0.4}
     engine = {"kind": "laplace", "points": 0}
-    policy = make("thompson", {"engine": engine, "prior": prior, "refit": 1.0})
+    policy = make("thompson", {"engine": engine, "prior": PRIOR, "refit": 1.0})
     problem = hrprob.Problem(theta=[0.5], phi=[0.3], contexts=hrprob.Ball(actions=2))
     x, m, total, squares = [0.9, -0.5, 0.7], [3.0, 1.0, 2.0], [4.0, -0.2, 1.0], [7.0, 0.04, 2.5]
     with double_precision():
@@ -318,11 +347,11 @@ def test_under_a_gaussian_prior_the_belief_is_that_of_a_fit():
                 rows,
                 None,
             )
-            for chosen in (prior, "uniform")
+            for chosen in (PRIOR, "uniform")
         )
-    # Newton's searches start elsewhere and end within 0.003 deviations of the mode; their last step is squared.
-    np.testing.assert_allclose(state.belief.mean, alone.mean, atol=1e-4)
-    np.testing.assert_allclose(state.belief.factor, alone.factor, atol=1e-2)
+    # The searches start elsewhere and end within 0.003 deviations of the mode; here a deviation is about 0.2.
+    np.testing.assert_allclose(state.belief.mean, alone.mean, atol=1e-3)
+    np.testing.assert_allclose(state.belief.factor, alone.factor, atol=1e-3)
     assert np.abs(np.asarray(alone.mean - flat.mean)).max() > 0.1
 
 
