@@ -149,6 +149,20 @@ def test_what_cannot_be_played_is_refused(options, field):
     assert complaint.value.field == field
 
 
+def test_all_bits_of_a_seed_count(table, monkeypatch):
+    keys = []
+
+    def stop(*args):
+        keys.append(jax.random.key_data(args[3]).tolist())
+        raise InvalidInput("it", "must stop here", None, "the key is known")
+
+    monkeypatch.setattr("hrprob.fitting.fit.sample", stop)
+    for seed in (5, 2**32 + 5):
+        with pytest.raises(InvalidInput, match="must stop here"):
+            hrprob.fit(table, "laplace", seed=seed)
+    assert keys == [[0, 5], [1, 5]]
+
+
 @pytest.mark.slow
 def test_a_problem_says_what_is_fitted(monkeypatch):
     class Enough(Exception):
