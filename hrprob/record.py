@@ -16,7 +16,9 @@ from typing import Any, TypeVar, dataclass_transform
 import jax
 import numpy as np
 
-__all__ = ["describe", "record", "settle", "with_fields"]
+from hrprob.errors import InvalidInput
+
+__all__ = ["describe", "enter", "record", "settle", "with_fields"]
 
 T = TypeVar("T")
 
@@ -58,6 +60,30 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
         return made
 
     return decorate
+
+
+def enter(registry: dict[str, type[Any]], kind: str, cls: Any, static: tuple[str, ...] = ()) -> Any:
+    """Make ``cls`` a record that ``registry`` knows as ``kind``, unless that is another's name.
+
+    A class of the same module and name takes the place of the one before it, as when a cell of a
+    notebook is run again.
+
+    Examples
+    --------
+    >>> class Point:
+    ...     x: float
+    >>> known = {}
+    >>> enter(known, "point", Point).kind, list(known)
+    ('point', ['point'])
+    """
+    taken = registry.get(kind)
+    if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
+        remedy = f"it belongs to {taken.__qualname__} of {taken.__module__}"
+        raise InvalidInput("kind", "must not be taken", kind, remedy)
+    made: Any = record(static=static)(cls)
+    made.kind = kind
+    registry[kind] = made
+    return made
 
 
 def settle(value: Any, **fields: Any) -> None:

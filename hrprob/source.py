@@ -28,6 +28,7 @@ import numpy as np
 from jax import lax
 
 from hrprob.errors import check_count
+from hrprob.precision import double_precision
 
 __all__ = [
     "LARGEST_SEED",
@@ -37,6 +38,7 @@ __all__ = [
     "Purpose",
     "Source",
     "check_run",
+    "key_of",
     "threefry",
     "trial_keys",
 ]
@@ -127,9 +129,21 @@ def check_run(users: int, trials: int, seed: int) -> None:
     check_count("seed", seed, low=0, high=LARGEST_SEED, remedy=remedy)
 
 
+def key_of(seed: int) -> jax.Array:
+    """Return the key of a seed, all 63 bits of it: in single precision JAX looks at the lower 32 alone.
+
+    Examples
+    --------
+    >>> [jax.random.key_data(key_of(seed)).tolist() for seed in (5, 2**32 + 5)]
+    [[0, 5], [1, 5]]
+    """
+    with double_precision():
+        return jax.random.key(seed)
+
+
 def trial_keys(seed: int, trials: np.ndarray) -> tuple[jax.Array, jax.Array]:
     """Return the two key words of each trial, a function of the seed and its number alone."""
-    return _trial_keys(jax.random.key_data(jax.random.key(seed)), jnp.asarray(trials, dtype=jnp.uint32))
+    return _trial_keys(jax.random.key_data(key_of(seed)), jnp.asarray(trials, dtype=jnp.uint32))
 
 
 @jax.jit

@@ -36,13 +36,13 @@ from hrprob.models.data import Data, Rounds
 from hrprob.models.setting import Setting
 from hrprob.noise import FromDistribution, Noise
 from hrprob.precision import double_precision
+from hrprob.record import enter
 from hrprob.tables import make_named
 
-__all__ = ["Model", "kinds", "make_model", "make_prior", "register"]
+__all__ = ["Model", "kinds", "make_model", "register"]
 
 M = TypeVar("M", bound=type)
 _REGISTRY: dict[str, type[Model]] = {}
-_PRIORS: dict[str, type[Any]] = {"uniform": priors.Uniform, "gaussian": priors.Gaussian}
 
 
 class Model:
@@ -111,7 +111,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[M], M]:
     """
 
     def decorate(cls: M) -> M:
-        return priors.enter(_REGISTRY, kind, cls, static)
+        return enter(_REGISTRY, kind, cls, static)
 
     return decorate
 
@@ -132,14 +132,3 @@ def make_model(model: Any) -> Model:
     6.0
     """
     return model if isinstance(model, Model) else make_named("model", model, kinds())
-
-
-def make_prior(prior: Any) -> Any:
-    """Return a prior: itself, by its kind, or from a table with its kind and parameters.
-
-    Examples
-    --------
-    >>> make_prior("uniform").kind
-    'uniform'
-    """
-    return prior if priors.is_prior(prior) else make_named("prior", prior, _PRIORS)

@@ -9,7 +9,21 @@ Both are NumPyro distributions on a ball. Engines that work in ℝᵈ (NUTS, nor
 Laplace) reach the ball by the map of :mod:`hrprob.models.ball`, which makes the uniform
 prior a standard normal one: there are no walls to run into, and f(φᵀx) stays positive.
 
-A prior of one's own has the three methods of :class:`Prior` and a name (:func:`register`).
+A prior of one's own has the three methods of :class:`Prior` and a name (:func:`register`). It may
+be on smaller balls than the bounds allow, and the engines then work on those; it cannot be on
+anything else. A class in full::
+
+    from hrprob.models import priors
+
+    @priors.register("half")
+    class Half(priors.Uniform):
+        \"\"\"Uniform, with norms of half the bounds at most.\"\"\"
+
+        def theta(self, setting):
+            return priors.UniformBall(0.5 * setting.bounds.theta, setting.dimension)
+
+        def phi(self, setting):
+            return priors.UniformBall(0.5 * setting.bounds.phi, setting.dimension)
 """
 
 from __future__ import annotations
@@ -20,6 +34,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import gammainc
@@ -29,11 +44,14 @@ from hrprob.errors import InvalidInput, check_number
 from hrprob.estimation.contraction import contract
 from hrprob.models.ball import from_ball, log_volume, to_ball
 from hrprob.models.setting import Setting
-from hrprob.record import record, settle
+from hrprob.precision import double_precision
+from hrprob.record import enter, settle
+from hrprob.tables import make_named
 
-__all__ = ["Gaussian", "Prior", "Uniform", "UniformBall", "register"]
+__all__ = ["Gaussian", "NormalBall", "Prior", "Uniform", "UniformBall", "make_prior", "register"]
 
 P = TypeVar("P", bound=type)
+_REGISTRY: dict[str, type[Any]] = {}
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _BISECTIONS = 60
 
@@ -44,19 +62,37 @@ class Prior(Protocol):
     kind: ClassVar[str]
 
     def theta(self, setting: Setting) -> dist.Distribution:
-        """Return the distribution of θ, on the ball of radius ``bounds.theta``."""
+        """Return the distribution of θ, on a ball of radius ``bounds.theta`` or less."""
         ...
 
     def phi(self, setting: Setting) -> dist.Distribution:
-        """Return the distribution of φ, on the ball of radius ``bounds.phi``."""
+        """Return the distribution of φ, on a ball of radius ``bounds.phi`` or less."""
         ...
 
     def log_tilt(self, theta: jax.Array, phi: jax.Array, setting: Setting) -> jax.Array:
-        """Return the log density with respect to the uniform prior, up to a constant."""
+        """Return the log density (...) of θ and φ (..., d) within those balls, up to a constant."""
         ...
 
 
-@record()
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
+    """Make a class a prior that can be named ``kind``, and found again by a saved posterior.
+
+    Examples
+    --------
+    >>> register("uniform")(Gaussian)
+    Traceback (most recent call last):
+        ...
+    hrprob.errors.InvalidInput: `kind` must not be taken, got 'uniform': it belongs to Uniform of hrprob.models.priors
+    """
+
+    def decorate(cls: P) -> P:
+        return enter(_REGISTRY, kind, cls, static)
+
+    return decorate
+
+
+@register("uniform")
 class Uniform:
     """θ and φ independent and uniform on their balls.
 
@@ -67,7 +103,7 @@ class Uniform:
     (3,)
     """
 
-    kind: ClassVar[str] = "uniform"
+    kind: ClassVar[str]
 
     def theta(self, setting: Setting) -> dist.Distribution:
         """Return the uniform distribution on ‖θ‖ ≤ ``bounds.theta``."""
@@ -82,7 +118,7 @@ class Uniform:
         return jnp.zeros(jnp.shape(theta)[:-1])
 
 
-@record()
+@register("gaussian")
 class Gaussian:
     """θ and φ independent, N(0, (share · bound)² I) each, cut to their balls.
 
@@ -98,7 +134,7 @@ class Gaussian:
     (3,)
     """
 
-    kind: ClassVar[str] = "gaussian"
+    kind: ClassVar[str]
     theta_share: Any = 0.5
     phi_share: Any = 0.5
 
@@ -275,6 +311,17 @@ class NormalBall(dist.Distribution):
         return gammainc(0.5 * self.event_shape[0], 0.5 * jnp.square(part / self.share))
 
 
+def make_prior(prior: Any) -> Any:
+    """Return a prior: itself, by its kind, or from a table with its kind and parameters.
+
+    Examples
+    --------
+    >>> make_prior("uniform").kind
+    'uniform'
+    """
+    return prior if is_prior(prior) else make_named("prior", prior, _REGISTRY)
+
+
 def is_prior(value: Any) -> bool:
     """Say whether something is a prior, one's own included; a class of priors is none.
 
@@ -287,42 +334,56 @@ def is_prior(value: Any) -> bool:
     return not isinstance(value, type) and all(hasattr(value, name) for name in asked)
 
 
-@dataclass_transform(frozen_default=True)
-def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
-    """Make a class a prior that can be named ``kind``, and found again by a saved posterior.
-
-    Examples
-    --------
-    >>> register("uniform")(Gaussian)
-    Traceback (most recent call last):
-        ...
-    hrprob.errors.InvalidInput: `kind` must not be taken, got 'uniform': it belongs to Uniform
-    """
-    # Only here, for it imports this module.
-    from hrprob.models.base import _PRIORS
-
-    def decorate(cls: P) -> P:
-        return enter(_PRIORS, kind, cls, static)
-
-    return decorate
-
-
-def enter(registry: dict[str, type[Any]], kind: str, cls: Any, static: tuple[str, ...]) -> Any:
-    """Make ``cls`` a record that ``registry`` knows as ``kind``, unless that is another's name."""
-    taken = registry.get(kind)
-    if taken is not None and taken.__qualname__ != cls.__qualname__:
-        raise InvalidInput("kind", "must not be taken", kind, f"it belongs to {taken.__qualname__}")
-    made: Any = record(static=static)(cls)
-    made.kind = kind
-    registry[kind] = made
-    return made
-
-
 def check_record(prior: Any) -> None:
     """Raise unless a prior can travel through JAX, as what :func:`register` makes can."""
     if any(leaf is prior for leaf in jax.tree.leaves(prior)):
         remedy = f"put @hrprob.models.priors.register('a-name') above the class {type(prior).__name__}"
         raise InvalidInput("prior", "must be a record", type(prior).__name__, remedy)
+
+
+def check_prior(prior: Any, setting: Setting) -> None:
+    """Raise unless all engines see one and the same density in a prior, on balls within the bounds.
+
+    Some look at the distributions of θ and φ, the others at ``log_tilt``.
+    """
+    if type(prior) in (Uniform, Gaussian):
+        return
+    for name in ("theta", "phi"):
+        _check_part(name, getattr(prior, name)(setting), setting)
+    d = setting.dimension
+    with double_precision():
+        z = jax.random.normal(jax.random.key(0), (5, 2, d))
+        theta, phi = (to_ball(z[:, part], radius) for part, radius in enumerate(radii(prior, setting)))
+        density = prior.theta(setting).log_prob(theta) + prior.phi(setting).log_prob(phi)
+        apart = np.asarray(density - prior.log_tilt(theta, phi, setting))
+    # A density is finite inside the balls; large ones differ by their last digits.
+    if not np.ptp(apart) < 1e-6 + 1e-9 * np.max(np.abs(density)):
+        remedy = "it is ln p(θ) + ln p(φ) up to a constant, one number for each pair of (..., d)"
+        raise InvalidInput("prior", "must have distributions and a `log_tilt` that agree", prior.kind, remedy)
+
+
+def _check_part(name: str, found: dist.Distribution, setting: Setting) -> None:
+    """Raise unless one of a prior's two distributions is on a ball within the bound of its norm."""
+    shape = tuple(found.batch_shape), tuple(found.event_shape)
+    if shape != ((), (setting.dimension,)) or not isinstance(found.support, _Ball):
+        must = f"must have `{name}` on a ball in {setting.dimension} dimensions"
+        remedy = "return a UniformBall or NormalBall of hrprob.models.priors, or a distribution with the support of one"
+        raise InvalidInput("prior", must, type(found).__name__, remedy)
+    radius, bound = float(found.support.radius), float(getattr(setting.bounds, name))
+    if not 0.0 < radius <= bound * (1.0 + 1e-6):
+        must = f"must have `{name}` on a ball of radius in (0, {bound:g}]"
+        raise InvalidInput("prior", must, radius, f"raise `bounds.{name}`, or make the ball smaller")
+
+
+def radii(prior: Any, setting: Setting) -> tuple[Any, Any]:
+    """Return the radii of the balls that a prior of θ and φ is on.
+
+    Examples
+    --------
+    >>> [float(radius) for radius in radii(Uniform(), Setting(dimension=3))]
+    [1.0, 2.0]
+    """
+    return prior.theta(setting).support.radius, prior.phi(setting).support.radius
 
 
 def sample(prior: Prior, setting: Setting) -> tuple[jax.Array, jax.Array]:

@@ -47,6 +47,45 @@ def policy_with(*tables):
     return {"problem": PROBLEM, "policy": list(tables)}
 
 
+BAYESIAN = """
+[problem]
+theta = [0.6, 0.3]
+phi = [0.5, 0.9]
+[[policy]]
+kind = "thompson"
+engine = "laplace"
+scale = 0.5
+[[policy]]
+kind = "thompson"
+name = "tables"
+engine = { kind = "svi", steps = 500 }
+model = { kind = "student-t", df = 6.0 }
+prior = { kind = "gaussian", theta_share = 0.25 }
+refit = 1.3
+growth = 5
+eager = true
+warmup = 2
+[[policy]]
+kind = "bayes-ucb"
+engine = { kind = "smc", particles = 64 }
+level = 0.8
+"""
+
+
+def test_bayesian_policies_come_by_name_and_by_table(tmp_path):
+    experiment = config.read(write(tmp_path, BAYESIAN))
+    plain, tables, quantile = experiment.policies.values()
+    assert (plain.engine.kind, plain.model.kind, plain.prior.kind) == ("laplace", "gaussian", "uniform")
+    assert (plain.scale, plain.refit, plain.growth) == (0.5, 1.05, None)
+    assert (tables.engine.steps, tables.model.df, tables.prior.theta_share) == (500, 6.0, 0.25)
+    assert (tables.refit, tables.growth, tables.eager, tables.warmup) == (1.3, 5.0, True, 2)
+    assert (quantile.engine.particles, quantile.level) == (64, 0.8)
+    again = config.from_data(json.loads(json.dumps(config.resolved(experiment))))
+    assert again.policies == experiment.policies
+    wrong = policy_with({"kind": "thompson", "prior": {"kind": "gaussian", "theta_share": 0.0}})
+    assert complaint(lambda: config.from_data(wrong)).field == 'policy "thompson".prior.theta_share'
+
+
 def test_the_smallest_file_has_the_papers_defaults(tmp_path):
     experiment = config.read(write(tmp_path, SMALLEST))
     assert (experiment.users, experiment.trials, experiment.seed) == (30000, 20, 0)

@@ -149,6 +149,20 @@ def test_what_cannot_be_played_is_refused(options, field):
     assert complaint.value.field == field
 
 
+def test_all_bits_of_a_seed_count(table, monkeypatch):
+    keys = []
+
+    def stop(*args):
+        keys.append(jax.random.key_data(args[3]).tolist())
+        raise InvalidInput("it", "must stop here", None, "the key is known")
+
+    monkeypatch.setattr("hrprob.fitting.fit.sample", stop)
+    for seed in (5, 2**32 + 5):
+        with pytest.raises(InvalidInput, match="must stop here"):
+            hrprob.fit(table, "laplace", seed=seed)
+    assert keys == [[0, 5], [1, 5]]
+
+
 @pytest.mark.slow
 def test_a_problem_says_what_is_fitted(monkeypatch):
     class Enough(Exception):
@@ -218,6 +232,22 @@ class Shy(priors.Uniform):
         return -0.5 * jnp.sum(theta**2, axis=-1) / (0.1 * setting.bounds.theta) ** 2
 
 
+class Wide(priors.Uniform):
+    """A prior beyond the bounds."""
+
+    def phi(self, setting):
+        return priors.UniformBall(2.0 * setting.bounds.phi, setting.dimension)
+
+
+def test_a_prior_beyond_the_bounds_is_refused(table, monkeypatch):
+    monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
+    prior = priors.register("wide")(type("Wide", (Wide,), {"__doc__": Wide.__doc__}))()
+    for engine in ("laplace", "nuts", "svi", "smc"):
+        with pytest.raises(InvalidInput, match="`phi` on a ball of radius in") as complaint:
+            hrprob.fit(table, engine, prior=prior)
+        assert complaint.value.field == "prior"
+
+
 def test_a_prior_that_is_no_record_is_refused(table):
     with pytest.raises(InvalidInput, match=r"priors\.register\('a-name'\) above the class Shy") as complaint:
         hrprob.fit(table, "laplace", prior=Shy())
@@ -227,7 +257,7 @@ def test_a_prior_that_is_no_record_is_refused(table):
 def test_a_prior_of_ones_own_is_found_by_its_name(posterior, tmp_path, monkeypatch):
     path = tmp_path / "posterior.nc"
     with monkeypatch.context() as patch:
-        patch.setattr(base, "_PRIORS", dict(base._PRIORS))
+        patch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
         prior = priors.register("shy")(type("Shy", (Shy,), {"__doc__": Shy.__doc__}))()
         assert make_prior("shy") == prior
         with pytest.raises(InvalidInput, match="it belongs to Shy"):
@@ -243,7 +273,7 @@ def test_a_prior_of_ones_own_is_found_by_its_name(posterior, tmp_path, monkeypat
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["laplace", "svi"])
 def test_a_prior_of_ones_own_is_fitted(engine, table, monkeypatch):
-    monkeypatch.setattr(base, "_PRIORS", dict(base._PRIORS))
+    monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
     priors.register("shy")(type("Shy", (Shy,), {"__doc__": Shy.__doc__}))
     # So wide a normal density is flat over the ball to 1e-9.
     same = {"kind": "gaussian", "theta_share": 0.1, "phi_share": 3e4}

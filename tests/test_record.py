@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hrprob.record import describe, record, settle, with_fields
+from hrprob.errors import InvalidInput
+from hrprob.record import describe, enter, record, settle, with_fields
 
 made = []
 
@@ -95,3 +96,18 @@ def test_describe_gives_plain_data() -> None:
         "left": {"x": 1.5, "y": [0, 1], "name": "q"},
         "right": [[1, 2]],
     }
+
+
+def test_a_kind_belongs_to_one_class() -> None:
+    known: dict[str, type] = {}
+
+    def somebodys(module: str) -> Any:
+        return enter(known, "mine", type("Mine", (), {"__module__": module}))
+
+    first, again = somebodys("one"), somebodys("one")
+    assert first.kind == again.kind == "mine"
+    assert known == {"mine": again}
+    with pytest.raises(InvalidInput, match=r"got 'mine': it belongs to Mine of one") as complaint:
+        somebodys("two")
+    assert complaint.value.field == "kind"
+    assert known == {"mine": again}

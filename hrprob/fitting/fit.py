@@ -20,6 +20,7 @@ from hrprob.models import Model, Setting, Stays, make_model, make_prior, priors,
 from hrprob.precision import double_precision
 from hrprob.problem import Affine, Bounds, Problem
 from hrprob.record import with_fields
+from hrprob.source import LARGEST_SEED, key_of
 
 __all__ = ["fit"]
 
@@ -28,7 +29,6 @@ DRAWS = 4000
 LEAST_DRAWS = 100
 # More would not fit into the memory of a common machine.
 MOST_DRAWS = 1_000_000
-LARGEST_SEED = 2**63 - 1
 
 
 def fit(
@@ -109,10 +109,9 @@ def fit(
     _check_registered(outcome)
     believed = make_prior(prior)
     priors.check_record(believed)
+    priors.check_prior(believed, setting)
     target = Target(outcome, believed, setting)
-    found = sample(
-        chosen, target, _data(target, table), jax.random.key(seed), DRAWS if draws is None else draws
-    )
+    found = sample(chosen, target, _data(target, table), key_of(seed), DRAWS if draws is None else draws)
     _check_numbers(found, table)
     return Posterior(
         theta=found.theta,

@@ -47,6 +47,7 @@ from hrprob.fitting.table import Table
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Affine, Bounds
 from hrprob.record import describe
+from hrprob.source import key_of
 
 __all__ = ["load", "save", "thinning", "to_datatree"]
 
@@ -69,7 +70,7 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
     if not isinstance(pointwise, bool) and pointwise != "auto":
         remedy = "auto takes as many draws as are not too large"
         raise InvalidInput("pointwise", 'must be true, false or "auto"', pointwise, remedy)
-    by_new, by_rest = jax.random.split(jax.random.fold_in(jax.random.key(posterior.seed), 1))
+    by_new, by_rest = jax.random.split(jax.random.fold_in(key_of(posterior.seed), 1))
     by_prior, by_imagined = jax.random.split(by_rest)
     before: dict[str, np.ndarray] | None = None
     if prior:

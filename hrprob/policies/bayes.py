@@ -97,8 +97,10 @@ class BayesLearner(Learner):
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with room for these users."""
         from hrprob.estimation.posterior.target import capacity_for
+        from hrprob.models import priors
 
         bound = super().bind(problem, users)
+        priors.check_prior(self.prior, bound.target.setting)
         if self.engine.streaming:
             _check_engine(self.engine, bound.target)
         return with_fields(
@@ -159,9 +161,10 @@ class BayesLearner(Learner):
     def quota(self, state: BayesState, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return how many more rounds may be taken: no more than can be written down."""
         allowed = super().quota(state, taken, user, context)
-        room = ledger.room(state.ledger, context)
-        # Warm-up users have rows of their own.
-        return jnp.where(user > self.warmup, jnp.minimum(allowed, room), allowed)
+        first = (jnp.asarray(user, jnp.int32) - 1) * self.known.actions
+        warm = ledger.warm_room(state.ledger, context, first, self.known.actions)
+        room = jnp.where(user > self.warmup, ledger.room(state.ledger, context), warm)
+        return jnp.minimum(allowed, room)
 
     def pauses(self, users: int) -> list[int]:
         """Return after which users the posterior is fitted from outside; none for a streaming engine."""

@@ -9,7 +9,7 @@ biases nothing. The same holds for single outcomes beyond the sixteenth of a row
 model needs them one by one. :func:`room` says how many there is place for.
 
 Warm-up users are served many actions: theirs is a small table of its own, one row for
-each warm-up user and action.
+each warm-up user and action, with room for as many outcomes (:func:`warm_room`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from hrprob.estimation.posterior.rows import write_rows
 from hrprob.policies.base import Seen
 
-__all__ = ["Ledger", "close", "empty", "note", "room", "row_of"]
+__all__ = ["Ledger", "close", "empty", "note", "room", "row_of", "warm_room"]
 
 # Outcomes that a row has room for, where a model needs them one by one.
 OUTCOMES = 16
@@ -82,6 +82,20 @@ def room(ledger: Ledger, context: jax.Array) -> jax.Array:
     of_mine = jnp.max(jnp.where(mine, OUTCOMES - written, 0.0))
     of_free = jnp.where(jnp.any(ledger.actions < 0), 1.0 * OUTCOMES, 0.0)
     return jnp.where(jnp.any(mine), of_mine, of_free)
+
+
+def warm_room(ledger: Ledger, context: jax.Array, first: jax.Array, actions: int) -> jax.Array:
+    """Return how many more outcomes of this context a warm-up user has place for, whose rows begin at ``first``.
+
+    Actions with the same context are not told apart: the one with least room speaks for all of them.
+    """
+    from hrprob.models import Stays
+
+    if isinstance(ledger.warm, Stays) or not ledger.warm.x.shape[0]:
+        return jnp.asarray(jnp.inf)
+    number = jnp.arange(ledger.warm.x.shape[0]) - first
+    mine = (number >= 0) & (number < actions) & jnp.all(ledger.warm.x == context, axis=-1)
+    return OUTCOMES - jnp.max(jnp.where(mine, jnp.sum(ledger.warm.weight, axis=-1), 0.0))
 
 
 def _rows_of(ledger: Ledger, context: jax.Array) -> jax.Array:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 from hrprob.errors import InvalidInput, check_choice
 from hrprob.policies.base import Policy
-from hrprob.record import record
+from hrprob.record import enter
 
 __all__ = ["describe", "kinds", "make", "register"]
 
@@ -38,13 +38,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
     """
 
     def decorate(cls: P) -> P:
-        taken = _REGISTRY.get(kind)
-        if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise InvalidInput("kind", "must not be taken", kind, f"it belongs to {taken.__qualname__}")
-        made: Any = record(static=static)(cls)
-        made.kind = kind
-        _REGISTRY[kind] = made
-        return made
+        return enter(_REGISTRY, kind, cls, static)
 
     return decorate
 

@@ -1,10 +1,12 @@
-"""How far laplace, smc and svi are from nuts on data that Thompson sampling gathered: the table behind the targets.
+"""How far laplace, smc and svi are from nuts on data that Thompson sampling gathered, and whether nuts is sound.
 
-``python -m tests.diagnostics.accuracy`` prints it for 10, 30, 100, 1000 and 10000 users.
+``python -m tests.diagnostics.accuracy`` prints the tables for 10, 30, 100, 1000 and 10000 users.
 """
 
 import math
+from typing import NamedTuple
 
+import arviz_stats
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 import hrprob
 from hrprob.diagnostics.posteriors import draws_of
 from hrprob.diagnostics.replicate import Truths, gather
+from hrprob.estimation.posterior.base import export, sample
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, Stays, make_model, make_prior
@@ -19,6 +22,7 @@ from hrprob.precision import double_precision
 
 DRAWS = 4000
 SETS = 5
+SIZES = (10, 30, 100, 1000, 10000)
 PROBLEM = hrprob.Problem()
 TARGET = Target(make_model("gaussian"), make_prior("uniform"), Setting.of(PROBLEM))
 
@@ -34,35 +38,74 @@ def _draws(engine, data, key):
     return jnp.concatenate(TARGET.coefficients(z), axis=-1)
 
 
+def data_set(stays, number, users):
+    return Stays(*(jnp.asarray(leaf[number, :users]) for leaf in stays))
+
+
 def draws(engine, stays, number, users):
+    """Draws of θ and φ, (draws, 2d)."""
     with double_precision():
-        data = Stays(*(jnp.asarray(leaf[number, :users]) for leaf in stays))
+        data = data_set(stays, number, users)
         return np.asarray(_draws(make_engine(engine), data, jax.random.key(number)))
 
 
-def compare(engine, stays, users, reference):
-    """Shift in standard deviations of the reference and ratio of deviations, (sets, 2d) each."""
-    found = [draws(engine, stays, number, users) for number in range(len(reference))]
-    shift = [np.abs(a.mean(0) - b.mean(0)) / b.std(0) for a, b in zip(found, reference, strict=True)]
-    ratio = [a.std(0) / b.std(0) for a, b in zip(found, reference, strict=True)]
+class Reference(NamedTuple):
+    """Draws of nuts, and how it fared."""
+
+    draws: np.ndarray  # (draws, 2d)
+    divergences: int
+    rhat: float  # the largest of θ and φ
+    ess: float  # the least of θ and φ, bulk
+
+
+def by_nuts(stays, number, users):
+    with double_precision():
+        data = data_set(stays, number, users)
+        found = sample(make_engine("nuts"), TARGET, data, jax.random.key(number), DRAWS)
+    tree = export(found)
+    both = np.concatenate([found.theta, found.phi], axis=-1)
+    return Reference(
+        both.reshape(-1, both.shape[-1]),
+        int(found.statistics["diverging"].sum()),
+        max(float(values.max()) for values in arviz_stats.rhat(tree).data_vars.values()),
+        min(float(values.min()) for values in arviz_stats.ess(tree, method="bulk").data_vars.values()),
+    )
+
+
+def compare(engine, stays, users, references):
+    """Shift in standard deviations of the references and ratio of deviations, (sets, 2d) each."""
+    pairs = [(draws(engine, stays, number, users), one.draws) for number, one in enumerate(references)]
+    shift = [np.abs(a.mean(0) - b.mean(0)) / b.std(0) for a, b in pairs]
+    ratio = [a.std(0) / b.std(0) for a, b in pairs]
     return np.array(shift), np.array(ratio)
 
 
-def main(sizes=(10, 30, 100, 1000, 10000)):
+def line(users, engine, shift, ratio):
+    """One line of the table."""
+    d = shift.shape[1] // 2
+    parts = (shift[:, :d], shift[:, d:])
+    ends = [f"{part.min():.2f}–{part.max():.2f}" for part in (ratio[:, :d], ratio[:, d:])]
+    return (
+        f"{users:6d} {engine:8s} {parts[0].max():.3f} {parts[1].max():.3f}   "
+        f"{parts[0].mean():.3f} {parts[1].mean():.3f}   {ends[0]}  {ends[1]}"
+    )
+
+
+def health(users, references):
+    """One line on nuts."""
+    divergences = sum(one.divergences for one in references)
+    worst, least = max(one.rhat for one in references), min(one.ess for one in references)
+    return f"{users:6d} nuts     {divergences} divergences, R-hat ≤ {worst:.4f}, bulk ESS ≥ {least:.0f}"
+
+
+def main(sizes=SIZES):
     stays = gathered(max(sizes))
     print("users  engine   largest shift θ  φ     mean shift θ  φ      ratios of deviations θ        φ")
     for users in sizes:
-        reference = [draws("nuts", stays, number, users) for number in range(SETS)]
+        references = [by_nuts(stays, number, users) for number in range(SETS)]
+        print(health(users, references), flush=True)
         for engine in ("laplace", "smc", "svi"):
-            shift, ratio = compare(engine, stays, users, reference)
-            d = shift.shape[1] // 2
-            parts = (shift[:, :d], shift[:, d:])
-            ends = [f"{part.min():.2f}–{part.max():.2f}" for part in (ratio[:, :d], ratio[:, d:])]
-            print(
-                f"{users:6d} {engine:8s} {parts[0].max():.3f} {parts[1].max():.3f}   "
-                f"{parts[0].mean():.3f} {parts[1].mean():.3f}   {ends[0]}  {ends[1]}",
-                flush=True,
-            )
+            print(line(users, engine, *compare(engine, stays, users, references)), flush=True)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from hrprob.cli import main
 from hrprob.diagnostics import page, study
 from hrprob.diagnostics.study import study_of
 from hrprob.errors import InvalidInput
+from hrprob.models import base, priors
 
 CONFIGURATION = """
 [problem]
@@ -242,3 +243,46 @@ def test_a_quick_diagnosis_leaves_all_that_it_promises(file, tmp_path, capsys):
     for figure in ("sets", "coverage", "pit", "sbc", "ranks", "trace", "rank", "reneging", "loo"):
         assert (out / f"{figure}.png").stat().st_size > 5000
         assert (out / f"{figure}.svg").exists()
+
+
+OWN = '''
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from hrprob.models import Model, priors, register
+
+@register("double-exponential")
+class DoubleExponential(Model):
+    """Double exponential outcomes."""
+
+    def outcome(self, u, w):
+        return dist.Laplace(u, jnp.sqrt(w / 2))
+
+@priors.register("narrow")
+class Narrow(priors.Uniform):
+    """Uniform, with norms of four fifths of the bounds at most."""
+
+    def theta(self, setting):
+        return priors.UniformBall(0.8 * setting.bounds.theta, setting.dimension)
+
+    def phi(self, setting):
+        return priors.UniformBall(0.8 * setting.bounds.phi, setting.dimension)
+'''
+
+
+@pytest.mark.study
+def test_a_model_and_a_prior_of_ones_own_are_diagnosed(file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+    monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
+    (tmp_path / "mine.py").write_text(OWN)
+    own = 'kind = "thompson"\nmodel = "double-exponential"\nprior = "narrow"'
+    file.write_text(CONFIGURATION.replace('kind = "thompson"', own))
+    try:
+        assert main(["diagnose", str(file), "--import", "mine", "--out", "out", "--quick"]) == 0
+    finally:
+        sys.modules.pop("mine", None)
+    data = json.loads((tmp_path / "out" / "calibration.json").read_text())
+    assert {"sigma2_coverage", "sbc", "rho", "reneging", "verdicts"} <= set(data)
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "double-exponential outcomes, narrow prior" in report

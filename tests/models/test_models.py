@@ -264,3 +264,68 @@ def test_priors_are_what_they_say(d):
         apart = cut.theta(setting).log_prob(theta) + cut.phi(setting).log_prob(phi)
         assert np.ptp(np.asarray(apart - cut.log_tilt(theta, phi, setting))) < 1e-12
         assert np.all(np.isneginf(cut.phi(setting).log_prob(3.0 * jnp.eye(d))))
+
+
+class Wide(priors.Uniform):
+    """A ball beyond the bounds."""
+
+    def phi(self, setting):
+        return priors.UniformBall(1.5 * setting.bounds.phi, setting.dimension)
+
+
+class Flat(priors.Uniform):
+    """No ball at all: the engines would take what is drawn here for coordinates of one."""
+
+    def theta(self, setting):
+        return numpyro.distributions.Normal(0.0, 0.1).expand([setting.dimension]).to_event(1)
+
+
+class Short(priors.Uniform):
+    """A ball in too few dimensions."""
+
+    def theta(self, setting):
+        return priors.UniformBall(setting.bounds.theta, setting.dimension - 1)
+
+
+class TwoFaced(priors.Uniform):
+    """A normal distribution for engines that run programs, a uniform one for the others."""
+
+    def theta(self, setting):
+        return priors.NormalBall(setting.bounds.theta, 0.2, setting.dimension)
+
+
+class Summed(TwoFaced):
+    """One number for however many θ."""
+
+    def log_tilt(self, theta, phi, setting):
+        return -0.5 * jnp.sum(theta**2) / 0.2**2
+
+
+class Sound(TwoFaced):
+    """What the two above should have been."""
+
+    def log_tilt(self, theta, phi, setting):
+        return -0.5 * jnp.sum(theta**2, axis=-1) / 0.2**2
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        (Wide(), r"`phi` on a ball of radius in \(0, 2\], got 3.0: raise `bounds.phi`"),
+        (Flat(), "`theta` on a ball in 3 dimensions"),
+        (Short(), "`theta` on a ball in 3 dimensions"),
+        (TwoFaced(), "a `log_tilt` that agree"),
+        (Summed(), "a `log_tilt` that agree"),
+    ],
+    ids=lambda case: type(case).__name__,
+)
+def test_a_prior_that_engines_would_not_see_alike_is_refused(prior, words):
+    with pytest.raises(InvalidInput, match=words) as complaint:
+        priors.check_prior(prior, SETTING)
+    assert complaint.value.field == "prior"
+    assert "\n" not in str(complaint.value)
+
+
+def test_a_prior_that_they_see_alike_is_not():
+    for prior in (Sound(), priors.Uniform(), priors.Gaussian(0.2, 0.3)):
+        priors.check_prior(prior, SETTING)

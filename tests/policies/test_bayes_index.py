@@ -27,18 +27,21 @@ def in_ball(z, radius):
 
 def values(draws=200_000):
     """The expected lifetime of both actions under draws of the belief."""
-    z = MEAN + np.random.default_rng(0).normal(size=(draws, 4)) @ FACTOR.T
+    return lifetimes(MEAN + np.random.default_rng(0).normal(size=(draws, 4)) @ FACTOR.T)
+
+
+def lifetimes(z):
     theta, phi = in_ball(z[:, :2], 1.0), in_ball(z[:, 2:], 2.0)
     u, w = theta @ CONTEXTS.T, phi @ CONTEXTS.T + 2.0
     return 1.0 / stats.norm.cdf((BETA - u) / np.sqrt(w))
 
 
-def chosen(policy):
+def chosen(policy, times=5):
     with double_precision():
         bound = policy.bind(PROBLEM, 10)
         state = bound.init()._replace(belief=Normal(*(jnp.asarray(leaf) for leaf in (MEAN, MEAN, FACTOR))))
         select = jax.jit(lambda key: bound.select(state, key, jnp.asarray(CONTEXTS), BETA))
-        return [int(select(jax.random.key(seed))) for seed in range(5)]
+        return [int(select(jax.random.key(seed))) for seed in range(times)]
 
 
 def test_bayes_greedy_takes_the_largest_mean():
@@ -55,6 +58,15 @@ def test_bayes_ucb_takes_the_largest_quantile(level):
 def test_the_levels_above_do_not_agree():
     # Or what is tested here would tell no quantile from another.
     assert {int(np.argmax(np.quantile(values(), level, axis=0))) for level in (0.1, 0.9)} == {0, 1}
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_thompson_takes_the_best_under_one_draw(scale):
+    with double_precision():
+        noise = [np.asarray(jax.random.normal(jax.random.key(seed), (4,))) for seed in range(30)]
+    best = np.argmax(lifetimes(MEAN + scale * np.array(noise) @ FACTOR.T), axis=1).tolist()
+    assert chosen(make("thompson", {"scale": scale}), times=30) == best
+    assert set(best) == {0, 1}
 
 
 @pytest.mark.parametrize("kind", ["laplace", "nuts", "svi"])

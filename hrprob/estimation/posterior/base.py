@@ -88,9 +88,9 @@ def has_density(engine: Any) -> bool:
 
 
 def fit(engine: Any, target: Target, data: Any, key: jax.Array, start: Any = None) -> Any:
-    """Return what ``engine`` believes given all of ``data``, in double precision."""
+    """Return what ``engine`` believes given all of ``data``, in double precision; given none, the prior."""
     with double_precision():
-        data = jax.tree.map(jnp.asarray, data)
+        data = program.at_least_a_row(jax.tree.map(jnp.asarray, data))
         if not engine.streaming:
             return engine.fit(target, data, key, start)
         first = engine.init(target) if start is None else start  # it says what the engine cannot do
@@ -107,7 +107,7 @@ def draw_many(
 ) -> Draws:
     """Return ``draws`` draws from a belief (all that there are, for ``nuts``), with their importance ratios."""
     with double_precision():
-        data = jax.tree.map(jnp.asarray, data)
+        data = program.at_least_a_row(jax.tree.map(jnp.asarray, data))
         sites = program.extra_sites(target, data)
         if isinstance(belief, Chains):
             z, ratio, statistics = belief.z, jnp.zeros(belief.z.shape[:2]), belief.statistics()

@@ -23,11 +23,13 @@ from numpyro.infer.util import constrain_fn, potential_energy
 from hrprob.errors import InvalidInput
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data, Gaussian, Model, pad
+from hrprob.models.data import D
 from hrprob.precision import is_traced
 
 __all__ = [
     "Sites",
     "agrees",
+    "at_least_a_row",
     "check_program",
     "extra_sites",
     "log_density",
@@ -83,12 +85,18 @@ def extra_sites(target: Target, data: Data) -> Sites:
     return tuple((name, shapes[name].shape) for name in sorted(shapes) if name not in ("theta", "phi"))
 
 
+def at_least_a_row(data: D) -> D:
+    """Return the data, or one empty row where there is none: NumPyro has no plate of no rows."""
+    return data if data.x.shape[0] else pad(data, 1)
+
+
 def padded(target: Target, data: Data) -> tuple[Data, Sites]:
     """Return the data padded to a power of two, and the sites beyond θ and φ.
 
     Where a site has a value for each row nothing is padded: no row is to have a value that
     is none of the data's.
     """
+    data = at_least_a_row(data)
     sites, wide = extra_sites(target, data), pad(data)
     return (wide if not sites or extra_sites(target, wide) == sites else data), sites
 

@@ -1,7 +1,7 @@
 r"""The posterior of (θ, φ) as a density on ℝ²ᵈ, with its derivatives up to the third.
 
-Both balls are reached from z = (z_θ, z_φ) by the map of :mod:`hrprob.models.ball`, under
-which the uniform prior is a standard normal:
+Both balls, those that the prior is on, are reached from z = (z_θ, z_φ) by the map of
+:mod:`hrprob.models.ball`, under which the uniform prior is a standard normal:
 
 .. math:: \ln p(z) = \sum_i \ell_i(\theta^\top x_i, \phi^\top x_i) + \text{tilt}(\theta, \phi)
     - \tfrac12 |z|^2 .
@@ -59,16 +59,21 @@ class Target:
         """2d, the length of z."""
         return 2 * self.setting.dimension
 
+    @property
+    def radii(self) -> tuple[Any, Any]:
+        """Radii of the balls of θ and of φ, which a prior may have smaller than the bounds."""
+        return priors.radii(self.prior, self.setting)
+
     @compiled
     def coefficients(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return θ and φ at z (..., 2d)."""
-        d, bounds = self.setting.dimension, self.setting.bounds
-        return to_ball(z[..., :d], bounds.theta), to_ball(z[..., d:], bounds.phi)
+        d, (of_theta, of_phi) = self.setting.dimension, self.radii
+        return to_ball(z[..., :d], of_theta), to_ball(z[..., d:], of_phi)
 
     def position(self, theta: jax.Array, phi: jax.Array) -> jax.Array:
         """Return z (..., 2d) of θ and φ."""
-        bounds = self.setting.bounds
-        return jnp.concatenate([from_ball(theta, bounds.theta), from_ball(phi, bounds.phi)], axis=-1)
+        of_theta, of_phi = self.radii
+        return jnp.concatenate([from_ball(theta, of_theta), from_ball(phi, of_phi)], axis=-1)
 
     @property
     def uniform(self) -> bool:
@@ -79,7 +84,7 @@ class Target:
         """Return draws of z_φ (draws, d) from the prior."""
         if self.uniform:
             return jax.random.normal(key, (draws, self.setting.dimension))
-        return from_ball(self.prior.phi(self.setting).sample(key, (draws,)), self.setting.bounds.phi)
+        return from_ball(self.prior.phi(self.setting).sample(key, (draws,)), self.radii[1])
 
     def prior_of_both(self, key: jax.Array, draws: int) -> jax.Array:
         """Return draws of z (draws, 2d) from the prior."""
@@ -87,7 +92,7 @@ class Target:
             return jax.random.normal(key, (draws, self.size))
         by_theta, by_phi = jax.random.split(key)
         theta = self.prior.theta(self.setting).sample(by_theta, (draws,))
-        z_theta = from_ball(theta, self.setting.bounds.theta)
+        z_theta = from_ball(theta, self.radii[0])
         return jnp.concatenate([z_theta, self.prior_of_phi(by_phi, draws)], axis=-1)
 
     def log_density(self, z: jax.Array, data: Any) -> jax.Array:
@@ -124,9 +129,9 @@ class Target:
 
     def pull_back(self, raw: Curve, z: jax.Array) -> Curve:
         """Return the curve in z of a density whose curve in (θ, φ) is ``raw``."""
-        d, bounds = self.setting.dimension, self.setting.bounds
+        d = self.setting.dimension
         jacobian, bend = (jnp.zeros((2 * d, 2 * d)) for _ in range(2))
-        for part, radius in ((slice(0, d), bounds.theta), (slice(d, 2 * d), bounds.phi)):
+        for part, radius in zip((slice(0, d), slice(d, 2 * d)), self.radii, strict=True):
             first, second = _ball_derivatives(z[part], radius, raw.gradient[part])
             jacobian, bend = jacobian.at[part, part].set(first), bend.at[part, part].set(second)
         return Curve(
@@ -137,7 +142,7 @@ class Target:
 
     def skewness(self, raw: Curve, z: jax.Array, covariance: jax.Array, tables: Any) -> jax.Array:
         """Return ∇tr(Σ∇² ln p) at z, Σ being ``covariance`` and ``raw`` the curve there."""
-        d, bounds = self.setting.dimension, self.setting.bounds
+        d = self.setting.dimension
         theta, phi = self.coefficients(z)
         origin = jnp.concatenate([theta, phi])
 
@@ -150,7 +155,7 @@ class Target:
             )
 
         jacobian = jnp.zeros((2 * d, 2 * d))
-        for part, radius in ((slice(0, d), bounds.theta), (slice(d, 2 * d), bounds.phi)):
+        for part, radius in zip((slice(0, d), slice(d, 2 * d)), self.radii, strict=True):
             jacobian = jacobian.at[part, part].set(_ball_derivatives(z[part], radius, jnp.zeros(d))[0])
         spread = jacobian @ covariance @ jacobian.T
         third = jax.grad(
