@@ -43,6 +43,13 @@ def test_every_extension_has_its_experiment():
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_the_readme_says_what_was_found(name):
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    paragraphs = [part for part in text.split("\n\n") if not part.startswith(("|", "#"))]
+    assert any(f"`{name}.toml`" in part for part in paragraphs)
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_what_is_resolved_makes_the_same_experiment(name):
     experiment = config.read(FOLDER / f"{name}.toml")
     data = json.loads(json.dumps(config.resolved(experiment), allow_nan=False))
