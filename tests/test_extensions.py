@@ -1,10 +1,16 @@
 """The experiments on the extensions: each can be read, told and run, and compares with and without."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
+from scipy import stats
 
 import hrprob
 from hrprob import config
@@ -37,6 +43,13 @@ def test_every_extension_has_its_experiment():
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_the_readme_says_what_was_found(name):
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    paragraphs = [part for part in text.split("\n\n") if not part.startswith(("|", "#"))]
+    assert any(f"`{name}.toml`" in part for part in paragraphs)
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_what_is_resolved_makes_the_same_experiment(name):
     experiment = config.read(FOLDER / f"{name}.toml")
     data = json.loads(json.dumps(config.resolved(experiment), allow_nan=False))
@@ -62,6 +75,99 @@ def test_it_runs(name, tmp_path, capsys):
     }
     printed = capsys.readouterr().out
     assert all(f"{key} takes " in printed for key in beliefs)
+
+
+# The rows of the README's tables: with the extension and without it, both by file and policy.
+TABLE = [
+    ("noise-mixture", "HR-UCB, ψ known", "noise-mixture", "HR-UCB, normal ψ"),
+    ("noise-truncated", "HR-UCB, ψ known", "noise-truncated", "HR-UCB, normal ψ"),
+    ("noise-student-t", "HR-UCB, ψ known", "noise-student-t", "HR-UCB, normal ψ"),
+    ("hidden", "HR-UCB, β averaged over", "hidden", "HR-UCB, mean β"),
+    ("hidden", "Greedy, β averaged over", "hidden", "Greedy, mean β"),
+    ("redrawn", "HR-UCB, β redrawn", "redrawn", "HR-UCB, β kept"),
+    ("reward", "HR-UCB for reward", "reward", "HR-UCB for lifetime"),
+    ("reward", "Greedy for reward", "reward", "Greedy for lifetime"),
+    ("eager", "HR-UCB, eager", "eager", "HR-UCB, lazy"),
+    ("eager", "Greedy, eager", "eager", "Greedy, lazy"),
+    ("within-user", "Thompson, one draw a round", "within-user", "Thompson, one draw a user"),
+    ("active", "HR-UCB (K=1), informative", "active", "HR-UCB (K=1), first come"),
+    ("active", "HR-UCB (K=2), informative", "active", "HR-UCB (K=2), first come"),
+    ("active", "Greedy (K=1), informative", "active", "Greedy (K=1), first come"),
+    ("infinite", "HR-UCB, ξ = 1", "infinite", "HR-UCB for lifetime"),
+    ("infinite", "HR-UCB, ξ = 1", "infinite", "HR-UCB"),
+    ("infinite", "HR-UCB, ξ = 1", "infinite", "LinUCB"),
+    ("mean-variance", "HR-UCB, risk-averse", "mean-variance", "HR-UCB for reward"),
+    ("threshold", "HR-UCB for the threshold", "threshold", "HR-UCB for reward"),
+    *(
+        (name, policy, reference, policy)
+        for name, reference in (
+            ("drifting", "independent"),
+            ("withholding", "independent"),
+            ("function", "independent"),
+            ("sequence", "independent-few"),
+        )
+        for policy in ("HR-UCB", "Greedy", "LinUCB", "Random")
+    ),
+    *(
+        (name, "HR-UCB", name, other)
+        for name in ("drifting", "withholding", "function", "sequence")
+        for other in ("LinUCB", "Greedy")
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """Play an experiment as it stands, once: a fresh process that finds nothing compiled; its folder and seconds."""
+    done = {}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+
+    def play(name):
+        if name not in done:
+            out = tmp_path_factory.mktemp(name) / "out"
+            command = [sys.executable, "-m", "hrprob.cli", "run", FOLDER / f"{name}.toml", "--out", out]
+            start = time.perf_counter()
+            subprocess.run(command, check=True, capture_output=True, env=environment | {"HRPROB_CACHE": ""})
+            done[name] = out, time.perf_counter() - start
+        return done[name]
+
+    return play
+
+
+def last_regret(out, policy):
+    with xarray.open_dataset(out / "results.nc") as run:
+        return run.regret.sel(policy=policy).isel(user=-1).values
+
+
+def row(one, other, paired):
+    """Both means and the 95 % interval of the difference as the README has them; Welch's if they are not paired."""
+    if np.array_equal(one, other):
+        # Without any difference at all there is no t.
+        low = high = 0.0
+    else:
+        test = stats.ttest_rel(one, other) if paired else stats.ttest_ind(one, other, equal_var=False)
+        low, high = test.confidence_interval()
+    numbers = (one.mean(), other.mean(), one.mean() - other.mean(), low, high)
+    with_it, without, difference, low, high = (
+        f"{round(x):,}".replace(",", " ").replace("-", "−") for x in numbers
+    )
+    return f"| {with_it} | {without} | {difference} [{low}, {high}] |"
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("name", FILES)
+def test_a_full_run_takes_less_than_a_minute(name, played):
+    """On a machine that does nothing else: two cores were enough."""
+    out, seconds = played(name)
+    assert seconds < 60
+    assert {"regret.png", "lifetime.png"} <= {path.name for path in out.iterdir()}
+
+
+@pytest.mark.study
+@pytest.mark.parametrize(("name", "policy", "other_name", "other"), TABLE)
+def test_the_readme_says_what_a_run_gives(name, policy, other_name, other, played):
+    ours, theirs = last_regret(played(name)[0], policy), last_regret(played(other_name)[0], other)
+    assert row(ours, theirs, paired=name == other_name) in (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 UNUSABLE = [

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import log_ndtr
 
 from hrprob.noise import NORMAL, Normal
 from hrprob.precision import double_precision
@@ -52,6 +53,28 @@ def worst(values, reference, name):
 )
 def test_values_are_right_in_the_tails(reference, name, function):
     assert worst(function(POINTS), reference, name) < 1e-12
+
+
+@pytest.mark.parametrize("width", [1e-9, 0.004, 0.006, 0.05, 0.7, 9.0, 40.0])
+def test_the_mean_of_lifetimes_between_two_points(width):
+    """On either side of each switch of formula, against Gauss-Legendre sums over panels as short as the fall of 1/Φ."""
+    low = np.array([-37.0, -20.3, -9.1, -3.2, -1.2, -1.0, -0.8, 0.0, 0.9, 3.0, 7.5])
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    wanted = []
+    for z in low:
+        edges = np.unique(
+            [*np.linspace(z, z + min(width, 45 / (1 + abs(z))), 60), *np.linspace(z, z + width, 60)]
+        )
+        half = np.diff(edges)[:, None] / 2
+        t = edges[:-1, None] + half * (1 + nodes)
+        wanted.append(np.sum(half * weights * np.exp(-log_ndtr(t))) / (edges[-1] - edges[0]))
+    np.testing.assert_allclose(NORMAL.mean_inverse_chance(low, low + width), wanted, rtol=2e-11)
+
+
+def test_the_mean_of_lifetimes_at_its_limits():
+    assert NORMAL.mean_inverse_chance(-0.3, -0.3) == NORMAL.inverse_chance(-0.3)
+    assert NORMAL.mean_inverse_chance([-39.0, -50.0], [-38.9, 3.0]).tolist() == [np.inf, np.inf]
+    assert NORMAL.mean_inverse_chance(9.5, 12.0) == 1.0
 
 
 @pytest.mark.parametrize(

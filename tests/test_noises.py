@@ -369,12 +369,42 @@ def test_moments_that_are_not_known_are_not_checked():
     assert float(made(3.0)) == 0.5
 
 
+def affine(distribution, location, scale):
+    """Transformed without a word about its domain, so that its support says nothing."""
+    return dist.TransformedDistribution(distribution, dist.transforms.AffineTransform(location, scale))
+
+
 @pytest.mark.parametrize(
     ("distribution", "lowest"),
     [
         (dist.Laplace(0.0, 0.5**0.5), -np.inf),
         (dist.Uniform(-(3**0.5), 3**0.5), -(3**0.5)),
         (Bare(), -np.inf),
+        (affine(dist.Uniform(0.0, 1.0), -(3**0.5), 12**0.5), -(3**0.5)),
+        (affine(dist.Uniform(0.0, 1.0), 3**0.5, -(12**0.5)), -(3**0.5)),
+        (affine(dist.Exponential(1.0), -1.0, 1.0), -1.0),
+        (affine(dist.Exponential(1.0), 1.0, -1.0), -np.inf),
+        (affine(dist.Laplace(0.0, 1.0), 0.0, 0.5**0.5), -np.inf),
+        # exp(e)/√(e² − e) less its mean, e normal: LogNormal is itself transformed.
+        (
+            affine(dist.LogNormal(0.0, 1.0), -((np.e - 1) ** -0.5), (np.e**2 - np.e) ** -0.5),
+            -((np.e - 1) ** -0.5),
+        ),
+        (affine(dist.Exponential(1.0), -1.0, 1.0).expand([1]), -1.0),
+        (
+            dist.MixtureSameFamily(
+                dist.Categorical(np.full(2, 0.5)),
+                affine(dist.Uniform(np.zeros(2), 1.0), np.array([0.0, -2.0]), 1.0),
+            ),
+            -2.0,
+        ),
+        (
+            dist.MixtureGeneral(
+                dist.Categorical(np.full(2, 0.5)),
+                [affine(dist.Uniform(0.0, 1.0), -3.0, 1.0), affine(dist.Uniform(0.0, 1.0), 0.0, 1.0)],
+            ),
+            -3.0,
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -385,8 +415,13 @@ def test_the_lowest_draw_is_the_end_of_the_support(distribution, lowest):
     assert float(within_jit(noise)) == pytest.approx(lowest, rel=1e-6)
 
 
-def test_levels_below_all_outcomes_of_a_distribution_are_refused():
-    noise = FromDistribution(dist.Uniform(-(3**0.5), 3**0.5))
+@pytest.mark.parametrize(
+    "distribution",
+    [dist.Uniform(-(3**0.5), 3**0.5), affine(dist.Uniform(0.0, 1.0), -(3**0.5), 12**0.5)],
+    ids=lambda distribution: type(distribution).__name__,
+)
+def test_levels_below_all_outcomes_of_a_distribution_are_refused(distribution):
+    noise = FromDistribution(distribution)
     with pytest.raises(InvalidInput, match="some users would never leave"):
         hrprob.Problem(noise=noise, satisfaction=hrprob.Hidden(hrprob.Uniform(-3.0, 1.0)))
     hrprob.Problem(noise=noise, satisfaction=hrprob.Hidden(hrprob.Uniform(-1.0, 1.0)))

@@ -42,6 +42,9 @@ CASES = {
     "one trial": made_up([280, 300], trials=1),
     "one policy": made_up([280]),
     "nothing lost": made_up([0, 0]),
+    "names of one line": made_up(
+        [280, 300, 200], ["HR-UCB, β redrawn", "HR-UCB, β kept", "Greedy, β redrawn"]
+    ),
 }
 FIGURES = {"regret": plots.plot_regret, "lifetime": plots.plot_lifetime}
 
@@ -153,6 +156,16 @@ def test_the_lifetimes_are_the_datasets():
     assert [text.get_text() for text in axes[0].texts] == [
         f"← {dataset.mean_lifetime.values[3].mean():.4g}".replace("-", "−")
     ]
+
+
+def test_lifetimes_that_scatter_by_more_than_they_differ_share_a_scale():
+    dataset = made_up([0, 0, 0, 0])
+    scatter = np.random.default_rng(1).standard_normal(dataset.mean_lifetime.shape)
+    scatter -= scatter.mean(axis=1, keepdims=True)
+    # Of what is lost, 2e-4 is ten times 2e-5, and both are nothing beside a scatter of 4e-3.
+    lost = np.array([0.0, 2e-5, 1e-5, 2e-4])[:, None]
+    dataset["mean_lifetime"] = dataset.mean_lifetime.dims, 3.5 - lost + 4e-3 * scatter
+    assert not any(list(axes.texts) for axes in plots.plot_lifetime(dataset).axes)
 
 
 def test_a_figure_leaves_nobodys_settings_changed():

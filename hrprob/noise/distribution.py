@@ -17,7 +17,7 @@ import numpy as np
 
 from hrprob.errors import InvalidInput
 from hrprob.noise.base import Tailed
-from hrprob.precision import double_precision, is_traced
+from hrprob.precision import double_precision, float64, is_traced
 from hrprob.record import describe, record
 from hrprob.source import Purpose, Source
 
@@ -25,6 +25,9 @@ __all__ = ["FromDistribution"]
 
 # NumPyro's distributions that are symmetric about their mean, which is 0 here.
 _SYMMETRIC = ("Laplace", "Logistic", "Normal", "StudentT")
+
+# Those that are what is inside them.
+_WRAPPERS = ("ExpandedDistribution", "Independent", "MaskedDistribution")
 
 # How far a moment may be off: parameters in single precision are right to 1e-7.
 _TOLERANCE = 1e-6
@@ -63,10 +66,7 @@ class FromDistribution(Tailed):
     @property
     def lowest(self) -> Any:
         """The lower end of the distribution's support, where that says one."""
-        try:
-            return getattr(self.distribution.support, "lower_bound", -math.inf)
-        except NotImplementedError:
-            return -math.inf
+        return _ends(self.distribution)[0]
 
     def log_density(self, z: jax.Array) -> jax.Array:
         """Return ln ψ(z)."""
@@ -96,6 +96,41 @@ class FromDistribution(Tailed):
         except NotImplementedError:
             kind = type(self.distribution).__name__
             raise InvalidInput("noise", f"must be a distribution with `{method}`", kind, remedy) from None
+
+
+@float64
+def _ends(distribution: Any) -> tuple[Any, Any]:
+    """Return the least and the largest value that a draw can have, as far as the distribution says."""
+    inside = _inside(distribution)
+    if not inside:
+        return _ends_of_support(distribution)
+    ends = [_ends(part) for part in inside]
+    low, high = (jnp.asarray(end, dtype=float) for end in zip(*ends, strict=True))
+    # Where it is transformed its own support is that of the last transform, whatever was transformed. A cdf
+    # goes through monotone transforms only, and these take ends to ends.
+    for transform in getattr(distribution, "transforms", ()):
+        one, other = transform(low), transform(high)
+        low, high = jnp.minimum(one, other), jnp.maximum(one, other)
+    return jnp.min(low), jnp.max(high)
+
+
+def _inside(distribution: Any) -> list[Any]:
+    """Return the distributions whose draws, transformed or not, are those of this one; none if it is made of none."""
+    name = type(distribution).__name__
+    if hasattr(distribution, "transforms") or name in _WRAPPERS:
+        return [distribution.base_dist]
+    if name == "MixtureSameFamily":
+        return [distribution.component_distribution]
+    return list(distribution.component_distributions) if name == "MixtureGeneral" else []
+
+
+def _ends_of_support(distribution: Any) -> tuple[Any, Any]:
+    try:
+        support = distribution.support
+    except NotImplementedError:
+        return -math.inf, math.inf
+    low, high = getattr(support, "lower_bound", -math.inf), getattr(support, "upper_bound", math.inf)
+    return jnp.min(jnp.asarray(low, dtype=float)), jnp.max(jnp.asarray(high, dtype=float))
 
 
 def _check_moment(distribution: Any, name: str, wanted: float, mend: str) -> None:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from hrprob.noise.base import compiled, real
+from hrprob.noise.excess import excess_share
 from hrprob.precision import float64
 from hrprob.record import record
 from hrprob.source import Purpose, Source
@@ -23,6 +24,9 @@ from hrprob.source import Purpose, Source
 __all__ = ["NORMAL", "Normal"]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+
+# Over so small a part of the length on which 1/Φ changes, it is a parabola to 1e-11.
+_SHORT = 0.005
 
 # Below this point m comes from its continued fraction, whose truncation error is
 # then under 1e-16 at the depth taken; above it ψ/Φ is a plain quotient.
@@ -93,6 +97,11 @@ class Normal:
         """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
         return _overshoot(real(z))
 
+    @float64
+    def mean_inverse_chance(self, low: ArrayLike, high: ArrayLike) -> jax.Array:
+        """Return the mean of 1/Φ between ``low`` and ``high``, to 1e-10; infinite where ``low`` is below −37.5."""
+        return _mean_inverse_chance(real(low), real(high))
+
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of some rounds, from round ``start`` on (counted from 0)."""
         return source.normal(Purpose.NOISE, (rounds,), start)
@@ -139,6 +148,26 @@ def _inverse_chance(z: jax.Array) -> jax.Array:
     return 2.0 / jax.lax.erfc(-z / math.sqrt(2.0))
 
 
+@compiled
+def _mean_inverse_chance(low: jax.Array, high: jax.Array) -> jax.Array:
+    width, middle = high - low, 0.5 * (low + high)
+    first, last = _excess(low), _excess(high)
+    endless = jnp.isinf(first)
+    mean = 1.0 + (first - jnp.where(endless, 0.0, last)) / jnp.where(width > 0.0, width, 1.0)
+    # 1/Φ changes over a length of 1, and far below of 1/|z|. Over a small part of that the difference would
+    # lose its digits, while 1/Φ is a parabola: its second derivative is m(2m + z)/Φ.
+    value = _inverse_chance(middle)
+    m = jnp.where(jnp.isinf(value), 0.0, _pdf(middle) * value)
+    parabola = value * (1.0 + width**2 / 24.0 * m * (2.0 * m + middle))
+    return jnp.where(width * jnp.maximum(1.0, -low) <= _SHORT, parabola, mean)
+
+
+@jax.custom_jvp
+@compiled
+def _excess(z: jax.Array) -> jax.Array:
+    return excess_share(z) * _inverse_chance(z)
+
+
 @jax.custom_jvp
 @compiled
 def _log_cdf(z: jax.Array) -> jax.Array:
@@ -163,6 +192,13 @@ def _inverse_chance_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -
     # At an infinite z nothing moves any more; inf·0 would make it NaN.
     slope = jnp.where(jnp.isinf(z), 0.0, -value * _reversed_hazard(z))
     return value, slope * dz
+
+
+@_excess.defjvp
+def _excess_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
+    (z,), (dz,) = primals, tangents
+    slope = jnp.where(jnp.isinf(z), 0.0, -_cdf(-z) * _inverse_chance(z))
+    return _excess(z), slope * dz
 
 
 @_log_cdf.defjvp

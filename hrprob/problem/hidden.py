@@ -123,6 +123,8 @@ class Hidden(_Unseen):
     @compiled
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[h_β(u, w)]; ``beta`` is not looked at."""
+        if isinstance(self.of, Uniform) and hasattr(noise, "mean_inverse_chance"):
+            return _lifetime_over_range(self.of, u, w, noise)
         if isinstance(self.of, Uniform):
             return _over_pieces(lambda level: lifetime.h(u, w, level, noise), *self.of.support, u, w, noise)
         if isinstance(self.of, NormalLevels):
@@ -233,6 +235,15 @@ def _chance_over_range(of: Uniform, u: ArrayLike, w: ArrayLike, noise: Any) -> j
     two = of.low + width * (0.5 + np.array([-0.5, 0.5]) / math.sqrt(3.0))
     few = lifetime.mean_reneging_chance(u, w, Nodes(two, np.full(2, 0.5), np.zeros(0), np.zeros(0)), noise)
     return jnp.where(short, few, integral / jnp.where(width > 0.0, width, 1.0))
+
+
+def _lifetime_over_range(of: Uniform, u: ArrayLike, w: ArrayLike, noise: Any) -> jax.Array:
+    """Return the average of 1/Ψ over uniform levels, of a noise that has its integral."""
+    spread, low, high = _standardised(of.low, of.high, u, w)
+    safe = jnp.where(spread > 0.0, spread, 1.0)
+    # Without a variance whoever has a level below u stays for ever.
+    certain = jnp.where(low < 0.0, jnp.inf, 1.0)
+    return jnp.where(spread > 0.0, noise.mean_inverse_chance(low / safe, high / safe), certain)
 
 
 def _chance_over_normal(of: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
-from scipy import integrate
 
 import hrprob
 from hrprob import lifetime
@@ -109,6 +108,16 @@ def test_a_narrow_range_of_levels_is_nearly_one_level() -> None:
             middle = lifetime.reneging_chance(0.4, 1.0, width / 2 - 0.5, noise)
             # The rest of the midpoint rule is of the order of the width squared.
             assert float(chance) == pytest.approx(float(middle), rel=1e-8 + width**2)
+
+
+def test_a_narrow_range_of_kept_levels_is_nearly_one_level() -> None:
+    """On either side of where two levels stand for all, far below too; each against 40 nodes over the range."""
+    for u, w in ((0.4, 1.0), (3.0, 0.25), (-2.0, 1.5)):
+        for width in (1e-12, 1e-6, 1e-3, 0.003, 0.006, 0.019, 0.021, 0.05, 0.3):
+            beta, weights = panels(-0.5, width - 0.5, 1)
+            wanted = np.sum(weights * h(NORMAL, u, w, beta)) / np.sum(weights)
+            got = hrprob.Hidden(hrprob.Uniform(-0.5, width - 0.5)).rounds(u, w, math.nan, NORMAL)
+            assert float(got) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_far_in_the_tail_the_digits_are_kept() -> None:
@@ -264,8 +273,14 @@ def test_derivatives_pass_through_the_average() -> None:
     nodes = hrprob.Uniform(-1.0, 1.0).nodes()
     with double_precision():
         slope = jax.grad(lambda u: lifetime.mean_h(u, jnp.asarray(2.0), nodes, NORMAL))(jnp.asarray(0.3))
-    wanted, _ = integrate.quad(lambda beta: lifetime.h_gradient(0.3, 2.0, beta).u / 2, -1, 1, epsabs=1e-12)
-    assert float(slope) == pytest.approx(wanted, rel=1e-9)
+        hidden = hrprob.Hidden(hrprob.Uniform(-1.0, 1.0))
+        both = jax.grad(lambda u, w: hidden.rounds(u, w, math.nan, NORMAL), (0, 1))(
+            jnp.asarray(0.3), jnp.asarray(2.0)
+        )
+    beta, weights = panels(-1.0, 1.0, 5)
+    wanted = [np.sum(weights * part) / 2 for part in lifetime.h_gradient(0.3, 2.0, beta)]
+    assert float(slope) == pytest.approx(wanted[0], rel=1e-9)
+    np.testing.assert_allclose(both, wanted, rtol=1e-9)
 
 
 def complaint(**changes: object) -> InvalidInput:

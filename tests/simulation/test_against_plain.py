@@ -50,11 +50,20 @@ SINGLE = {
     "reward": PAPER | {"objective": "reward"},
     "mean-variance": PAPER | {"objective": "mean-variance"},
     "threshold": PAPER | {"objective": "threshold"},
-    "normal levels": PAPER | {"satisfaction": "normal"},
-    "empirical levels": PAPER | {"satisfaction": "empirical"},
+    "drifting contexts": PAPER | {"contexts": "drifting"},
+    "withheld contexts": PAPER | {"contexts": "withholding"},
     "context sequence": PAPER | {"contexts": "sequence"},
     "context function": PAPER | {"contexts": "function"},
     "level function": PAPER | {"satisfaction": "function"},
+}
+# Further ones, each by itself, as studies only.
+MORE_SINGLE = {
+    "redrawn uniform": PAPER | {"satisfaction": "redrawn uniform"},
+    "redrawn empirical": PAPER | {"satisfaction": "redrawn empirical"},
+    "infinite": PAPER | {"satisfaction": "infinite", "objective": "reward"},
+    "normal levels": PAPER | {"satisfaction": "normal"},
+    "empirical levels": PAPER | {"satisfaction": "empirical"},
+    "level sequence": PAPER | {"satisfaction": "sequence"},
 }
 
 numbers = st.floats  # with bounds: neither NaN nor infinity
@@ -145,7 +154,7 @@ def rising(key: Any, user: Any) -> Any:
 @st.composite
 def problems(draw: Any, world: str) -> hrprob.Problem:
     """Problems of one shape. The least variance is 0.4, so that no stay is longer than thousands."""
-    shape = {"noise": "normal", "objective": "lifetime"} | (WORLDS | EXTENDED | SINGLE)[world]
+    shape = {"noise": "normal", "objective": "lifetime"} | (WORLDS | EXTENDED | SINGLE | MORE_SINGLE)[world]
     d, actions = shape["d"], shape["actions"]
     slope, offset = draw(numbers(0.3, 2)), draw(numbers(0.5, 3))
     phi_bound = (offset - 0.4) / slope
@@ -201,6 +210,7 @@ def problems(draw: Any, world: str) -> hrprob.Problem:
             "hidden empirical": hrprob.Hidden(levels),
             "redrawn uniform": hrprob.Redrawn(uniform),
             "redrawn normal": hrprob.Redrawn(normal),
+            "redrawn empirical": hrprob.Redrawn(levels),
         }[shape["satisfaction"]],
     )
 
@@ -291,8 +301,12 @@ def _singly() -> list[Any]:
     """Every extension with these variants: one of them in turn, and all of them as a study."""
     variants = ["hr-ucb constant", "hr-ucb eager", "sigma-max-ucb", "oracle eager"]
     return [
-        pytest.param(variant, world, marks=[] if (i + j) % len(variants) == 0 else [pytest.mark.study])
-        for j, world in enumerate(SINGLE)
+        pytest.param(
+            variant,
+            world,
+            marks=[] if world in SINGLE and (i + j) % len(variants) == 0 else [pytest.mark.study],
+        )
+        for j, world in enumerate(SINGLE | MORE_SINGLE)
         for i, variant in enumerate(variants)
     ]
 
