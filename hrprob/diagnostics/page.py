@@ -114,7 +114,8 @@ _FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure 
     ),
     "trace": (("posteriors",), _of_chains(figures.plot_trace)),
     "energy": (("posteriors",), _of_chains(figures.plot_energy)),
-    "rank": (("posteriors",), _of_chains(figures.plot_rank)),
+    # It takes longest to make, and could be made as soon as there are chains: others go first.
+    "rank": (("posteriors", "loo"), _of_chains(figures.plot_rank)),
     "sets": (("sets",), lambda found: figures.plot_sets(found["sets"])),
     "owed": (("owed",), lambda found: figures.plot_owed(found["owed"])),
     "reneging": (("reliability",), _reliability),
