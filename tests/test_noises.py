@@ -343,12 +343,21 @@ def test_a_distribution_without_cdf_is_refused():
             noise.inverse_chance(0.0)
 
 
+def affine(distribution, location, scale):
+    """Transformed without a word about its domain, so that its support says nothing."""
+    return dist.TransformedDistribution(distribution, dist.transforms.AffineTransform(location, scale))
+
+
 @pytest.mark.parametrize(
     ("distribution", "words"),
     [
         (dist.Gumbel(0.0, 6**0.5 / np.pi), "must have mean 0, got 0.45"),
         (dist.Laplace(0.0, 0.7), "must have variance 1, got 0.9"),
         (dist.Uniform(-1.0, 1.0), "must have variance 1, got 0.3333"),
+        (affine(dist.Laplace(0.0, 1.0), 0.5, 2.0), "must have mean 0, got 0.5"),
+        (affine(dist.Exponential(1.0), -2.0, 2.0), "must have variance 1, got 4.0"),
+        (dist.Cauchy(0.0, 1.0), "must have mean 0, got nan"),
+        (dist.StudentT(2.0), "must have variance 1, got inf"),
     ],
 )
 def test_a_distribution_of_other_moments_is_refused(distribution, words):
@@ -357,21 +366,13 @@ def test_a_distribution_of_other_moments_is_refused(distribution, words):
 
 
 def test_moments_that_are_not_known_are_not_checked():
-    # A transformed distribution has none; those of the Cauchy distribution are no numbers.
-    shifted = dist.TransformedDistribution(
-        dist.Exponential(1.0), dist.transforms.AffineTransform(-1.0, 1.0, dist.constraints.positive)
-    )
-    assert FromDistribution(shifted).lowest == -1.0
-    assert FromDistribution(dist.Cauchy(0.0, 1.0)).lowest == -np.inf
+    # A distribution through a bent transform has none.
+    bent = dist.TransformedDistribution(dist.Normal(0.0, 1.0), dist.transforms.SoftplusTransform())
+    assert FromDistribution(bent).lowest == 0.0
     # Single precision is near enough, and what is traced cannot be looked at.
     FromDistribution(dist.Laplace(0.0, np.float32(0.5**0.5)))
     made = jax.jit(lambda scale: FromDistribution(dist.Laplace(0.0, scale)).cdf(0.0))
     assert float(made(3.0)) == 0.5
-
-
-def affine(distribution, location, scale):
-    """Transformed without a word about its domain, so that its support says nothing."""
-    return dist.TransformedDistribution(distribution, dist.transforms.AffineTransform(location, scale))
 
 
 @pytest.mark.parametrize(
@@ -413,6 +414,76 @@ def test_the_lowest_draw_is_the_end_of_the_support(distribution, lowest):
     assert noise.lowest == pytest.approx(lowest, rel=1e-6)
     within_jit = jax.jit(lambda noise: jnp.asarray(noise.lowest))
     assert float(within_jit(noise)) == pytest.approx(lowest, rel=1e-6)
+
+
+BOUNDED = {
+    "exponential": (affine(dist.Exponential(1.0), -1.0, 1.0), stats.expon(loc=-1.0)),
+    "mirrored exponential": (affine(dist.Exponential(1.0), 1.0, -1.0), None),
+    "uniform": (dist.Uniform(-(3**0.5), 3**0.5), stats.uniform(-(3**0.5), 12**0.5)),
+    "gamma": (affine(dist.Gamma(4.0, 2.0), -2.0, 1.0), stats.gamma(4.0, loc=-2.0, scale=0.5)),
+    "beta": (
+        affine(dist.Beta(2.0, 2.0), -(5**0.5), 2 * 5**0.5),
+        stats.beta(2, 2, loc=-(5**0.5), scale=2 * 5**0.5),
+    ),
+    "weibull": (
+        affine(
+            dist.Weibull(1.0, 2.0),
+            -stats.weibull_min(2).mean() / stats.weibull_min(2).std(),
+            1 / stats.weibull_min(2).std(),
+        ),
+        stats.weibull_min(
+            2,
+            loc=-stats.weibull_min(2).mean() / stats.weibull_min(2).std(),
+            scale=1 / stats.weibull_min(2).std(),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_outside_its_support_a_distribution_is_certain(name):
+    noise, plain = FromDistribution(BOUNDED[name][0]), BOUNDED[name][1]
+    z = np.array([-9.0, -2.5, -1.2, -0.3, 0.4, 1.5, 9.0])
+    wanted = plain.cdf(z) if plain is not None else 1.0 - stats.expon(loc=-1.0).cdf(-z)
+    with double_precision():
+        np.testing.assert_allclose(noise.cdf(z), wanted, rtol=1e-6, atol=1e-12)
+        density = np.asarray(noise.pdf(z))
+        with np.errstate(divide="ignore"):
+            np.testing.assert_allclose(noise.inverse_chance(z), 1.0 / wanted, rtol=1e-6)
+    assert np.all(density[(wanted == 0.0) | (wanted == 1.0)] == 0.0)
+    if plain is not None:
+        np.testing.assert_allclose(density, plain.pdf(z), rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize(("u", "w"), [(-0.5, 0.25), (0.2, 0.4), (0.0, 1.0)])
+def test_averages_over_levels_where_outcomes_end(u, w):
+    # Ψ is (z + √3)/√12 between ±√3, so both averages are elementary.
+    noise, root = FromDistribution(dist.Uniform(-(3**0.5), 3**0.5)), 3**0.5 * w**0.5
+    low, high = max(-1.0, u - root), min(1.0, u + root)
+    above = max(0.0, 1.0 - max(high, -1.0))
+    part = ((high - u + root) ** 2 - (low - u + root) ** 2) / (4 * root)
+    redrawn = hrprob.Redrawn(hrprob.Uniform(-1.0, 1.0)).rounds(u, w, np.nan, noise)
+    assert float(redrawn) == pytest.approx(2.0 / (part + above), rel=1e-8)
+    if u - root < -1.0:
+        hidden = hrprob.Hidden(hrprob.Uniform(-1.0, 1.0)).rounds(u, w, np.nan, noise)
+        stays = 2 * root * np.log((high - u + root) / (low - u + root))
+        assert float(hidden) == pytest.approx((stays + above) / 2.0, rel=1e-8)
+
+
+class NeedsMore(dist.Distribution):
+    """A distribution that NumPyro leaves to another package."""
+
+    def icdf(self, value):
+        raise ImportError("please install more")
+
+
+def test_a_distribution_that_needs_another_package_is_one_line():
+    with double_precision():
+        source = Source(trial_keys(3, np.arange(2)), jnp.arange(1, 3, dtype=jnp.uint32))
+        with pytest.raises(
+            InvalidInput, match=r"`icdf` can be computed here, got 'NeedsMore'.*please install more"
+        ):
+            FromDistribution(NeedsMore()).draw(source, 2)
 
 
 @pytest.mark.parametrize(

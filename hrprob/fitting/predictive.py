@@ -21,6 +21,7 @@ from hrprob.estimation.posterior.sites import agrees, extra_sites, runs_alone
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Model, Rounds, rounds
 from hrprob.noise import Noise
+from hrprob.noise.distribution import chance_below
 from hrprob.precision import double_precision
 
 __all__ = ["log_likelihood", "outcomes", "prior", "reneging"]
@@ -125,7 +126,8 @@ def _chances(target: Target, data: Rounds, beta: jax.Array, values: Values) -> j
         outcome = _run(target, data, values, jax.random.key(0))["r"]["fn"]
         while isinstance(outcome, dist.Independent | dist.MaskedDistribution):
             outcome = outcome.base_dist
-        return jnp.broadcast_to(outcome.cdf(beta[:, None]), (len(data.x), 1))[:, 0]
+        chance = chance_below(outcome, beta[:, None], outcome.cdf)
+        return jnp.broadcast_to(chance, (len(data.x), 1))[:, 0]
 
     return jax.lax.map(one, values, batch_size=_BATCH)
 

@@ -7,6 +7,7 @@ the distributions that are known to be symmetric: there it is the lower one, mir
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -16,12 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob.errors import InvalidInput
-from hrprob.noise.base import Tailed
+from hrprob.noise.base import Tailed, real
 from hrprob.precision import double_precision, float64, is_traced
 from hrprob.record import describe, record
 from hrprob.source import Purpose, Source
 
-__all__ = ["FromDistribution"]
+__all__ = ["FromDistribution", "chance_below"]
 
 # NumPyro's distributions that are symmetric about their mean, which is 0 here.
 _SYMMETRIC = ("Laplace", "Logistic", "Normal", "StudentT")
@@ -66,15 +67,25 @@ class FromDistribution(Tailed):
     @property
     def lowest(self) -> Any:
         """The lower end of the distribution's support, where that says one."""
-        return _ends(self.distribution)[0]
+        return _extremes(self.distribution)[0]
+
+    @property
+    def corners(self) -> tuple[Any, ...]:
+        """The ends of the support, where it has some, and 0."""
+        low, high = (jnp.where(jnp.isfinite(end), end, 0.0) for end in _extremes(self.distribution))
+        return low, 0.0, high
 
     def log_density(self, z: jax.Array) -> jax.Array:
         """Return ln ψ(z)."""
-        return self.distribution.log_prob(z)
+        low, high = ends(self.distribution)
+        inside = (low < z) & (z < high)
+        density = self.distribution.log_prob(jnp.where(inside, z, _between(low, high)))
+        return jnp.where(inside, density, -jnp.inf)
 
     def chance(self, z: jax.Array) -> jax.Array:
         """Return the value of Ψ(z)."""
-        return self._ask("cdf", z, "it is the chance of reneging; or give the model a `noise`")
+        remedy = "it is the chance of reneging; or give the model a `noise`"
+        return chance_below(self.distribution, z, lambda z: self._ask("cdf", z, remedy))
 
     def log_chance(self, z: jax.Array) -> jax.Array:
         """Return the value of ln Ψ(z)."""
@@ -91,26 +102,65 @@ class FromDistribution(Tailed):
 
     def _ask(self, method: str, value: jax.Array, remedy: str) -> jax.Array:
         ask: Callable[[jax.Array], jax.Array] = getattr(self.distribution, method)
+        kind = type(self.distribution).__name__
         try:
             return ask(value)
         except NotImplementedError:
-            kind = type(self.distribution).__name__
             raise InvalidInput("noise", f"must be a distribution with `{method}`", kind, remedy) from None
+        except ImportError as error:  # some of NumPyro's are made by another package
+            must = f"must be a distribution whose `{method}` can be computed here"
+            raise InvalidInput("noise", must, kind, f"{remedy}; {error}") from None
+
+
+def chance_below(distribution: Any, z: jax.Array, cdf: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    """Return the chance of a draw below ``z``: 0 and 1 outside the support, where NumPyro's ``cdf`` means nothing.
+
+    Examples
+    --------
+    >>> import numpyro.distributions as dist
+    >>> one = dist.Exponential(1.0)
+    >>> z = jnp.array([-1.0, 1.0])
+    >>> one.cdf(z).round(3).tolist(), chance_below(one, z, one.cdf).round(3).tolist()
+    ([-1.718, 0.632], [0.0, 0.632])
+    """
+    low, high = ends(distribution)
+    chance = cdf(jnp.where((low < z) & (z < high), z, _between(low, high)))
+    return jnp.where(z <= low, 0.0, jnp.where(z >= high, 1.0, chance))
+
+
+def _between(low: Any, high: Any) -> jax.Array:
+    """Return a point of the support, for what is not."""
+    below, above = jnp.isfinite(low), jnp.isfinite(high)
+    bounded = jnp.where(below, low, 0.0) + jnp.where(above, high, 0.0)
+    return jnp.where(below & above, 0.5 * bounded, bounded + 1.0 * below - 1.0 * above)
 
 
 @float64
-def _ends(distribution: Any) -> tuple[Any, Any]:
+def ends(distribution: Any) -> tuple[Any, Any]:
     """Return the least and the largest value that a draw can have, as far as the distribution says."""
     inside = _inside(distribution)
     if not inside:
         return _ends_of_support(distribution)
-    ends = [_ends(part) for part in inside]
-    low, high = (jnp.asarray(end, dtype=float) for end in zip(*ends, strict=True))
+    lows, highs = zip(*(ends(part) for part in inside), strict=True)
+    low, high = functools.reduce(jnp.minimum, lows), functools.reduce(jnp.maximum, highs)
     # Where it is transformed its own support is that of the last transform, whatever was transformed. A cdf
     # goes through monotone transforms only, and these take ends to ends.
     for transform in getattr(distribution, "transforms", ()):
         one, other = transform(low), transform(high)
         low, high = jnp.minimum(one, other), jnp.maximum(one, other)
+    if type(distribution).__name__ == "MixtureSameFamily":
+        shape = (
+            distribution.component_distribution.batch_shape
+        )  # of which the last axis is that of the components
+        low, high = (jnp.broadcast_to(end, shape) for end in (low, high))
+        return jnp.min(low, axis=-1), jnp.max(high, axis=-1)
+    return low, high
+
+
+@float64
+def _extremes(distribution: Any) -> tuple[Any, Any]:
+    """Return the least and the largest value of any of the distributions of a batch."""
+    low, high = ends(distribution)
     return jnp.min(low), jnp.max(high)
 
 
@@ -124,28 +174,40 @@ def _inside(distribution: Any) -> list[Any]:
     return list(distribution.component_distributions) if name == "MixtureGeneral" else []
 
 
-def _ends_of_support(distribution: Any) -> tuple[Any, Any]:
+def _ends_of_support(distribution: Any) -> tuple[jax.Array, jax.Array]:
     try:
         support = distribution.support
     except NotImplementedError:
-        return -math.inf, math.inf
+        support = None
     low, high = getattr(support, "lower_bound", -math.inf), getattr(support, "upper_bound", math.inf)
-    return jnp.min(jnp.asarray(low, dtype=float)), jnp.max(jnp.asarray(high, dtype=float))
+    return real(low), real(high)
 
 
 def _check_moment(distribution: Any, name: str, wanted: float, mend: str) -> None:
-    """Raise if a moment is known, and not what it must be."""
+    """Raise if a moment is known, and not what it must be: infinite ones and those that are no numbers are not."""
     with double_precision():
-        try:
-            moment = getattr(distribution, name)
-        except (AttributeError, NotImplementedError):
-            return
-    if is_traced(moment):
+        moment = _moment(distribution, name)
+    if moment is None or is_traced(moment):
         return
     values = np.asarray(moment, dtype=float)
-    if np.any(np.isfinite(values) & (np.abs(values - wanted) > _TOLERANCE)):
+    if not np.all(np.abs(values - wanted) <= _TOLERANCE):
         remedy = f"{mend}; of a model, `outcome(u, w)` must have mean u and variance w"
         raise InvalidInput("noise", f"must have {name} {wanted:g}", values, remedy)
+
+
+def _moment(distribution: Any, name: str) -> Any:
+    """Return the mean or the variance as far as it is known, through shifts and changes of scale too."""
+    try:
+        return getattr(distribution, name)
+    except (AttributeError, NotImplementedError):
+        transforms = getattr(distribution, "transforms", ())
+    if not transforms or any(type(one).__name__ != "AffineTransform" for one in transforms):
+        return None
+    moment = _moment(distribution.base_dist, name)
+    for one in transforms:
+        if moment is not None:
+            moment = one.loc + one.scale * moment if name == "mean" else one.scale**2 * moment
+    return moment
 
 
 def _described(part: Any) -> Any:
