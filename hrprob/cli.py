@@ -49,6 +49,11 @@ XLA_FLAGS = "--xla_backend_extra_options=" + ",".join(
     )
 )
 """What the command line tells JAX's compiler: less time, the same numbers to the last bit."""
+# An outcome of chance below 1e-308 counts as none.
+_ENDLESS = (
+    "not finite: some user's level is below all outcomes of some action (or as good as), "
+    "and the lifetime infinite"
+)
 # Options that stand in for what a configuration says.
 _SIZES = ("users", "trials", "seed")
 
@@ -238,7 +243,10 @@ def _run(arguments: argparse.Namespace) -> None:
         )
         output.write(folder, dataset, facts)
     if not arguments.quiet:
-        _print(_table_of(output.summary(dataset), experiment.users))
+        summary = output.summary(dataset)
+        _print(_table_of(summary, experiment.users))
+        if _is_endless(summary, experiment.users):
+            _print(_ENDLESS)
         truth = json.loads(dataset.attrs["problem"])
         for name, beliefs in json.loads(dataset.attrs["misspecified"]).items():
             for part, belief in beliefs.items():
@@ -327,6 +335,15 @@ def _table_of(summary: dict[str, Any], users: int) -> str:
         regret, lifetime = _with_error(entry["regret"][str(users)], 1), _with_error(entry["lifetime"], 3)
         rows.append((name, regret, lifetime, f"{entry['seconds']:.1f}"))
     return _columns((list(rows[0]), [list(row) for row in rows[1:]], ""))
+
+
+def _is_endless(summary: dict[str, Any], users: int) -> bool:
+    """Say whether the table of a run has a mean that is not finite, which infinite lifetimes alone make."""
+    return any(
+        mean is None
+        for entry in summary.values()
+        for mean in (entry["regret"][str(users)]["mean"], entry["lifetime"]["mean"])
+    )
 
 
 def _with_error(entry: dict[str, float | None], digits: int) -> str:

@@ -198,7 +198,7 @@ def plot_regret(dataset: xarray.Dataset) -> Figure:
 
 
 def plot_lifetime(dataset: xarray.Dataset) -> Figure:
-    """Draw the mean realised lifetime of every policy, and how far it is from the longest.
+    """Draw the mean realised lifetime of every policy, and how far it is from the longest that is finite.
 
     All policies meet the same users and the same noise, so differences are far better known
     than the lifetimes themselves: the second panel has the differences trial by trial.
@@ -212,7 +212,8 @@ def plot_lifetime(dataset: xarray.Dataset) -> Figure:
     -------
     Figure
         One row a policy: the mean with its interval, every trial as a stroke below. A policy far
-        off the scale of the others has its mean in figures.
+        off the scale of the others has its mean in figures; one whose mean is not finite is said to
+        be so.
 
     Examples
     --------
@@ -222,9 +223,11 @@ def plot_lifetime(dataset: xarray.Dataset) -> Figure:
     ['oracle']
     """
     lifetimes = dataset.mean_lifetime.values
+    finite = np.isfinite(lifetimes).all(axis=1)
+    # NaN stays what it is in all that follows; a difference of infinities would be warned of.
+    lifetimes = np.where(finite[:, None], lifetimes, np.nan)
     labels = [label_of(str(name)) for name in dataset.policy.values]
-    means = lifetimes.mean(axis=1)
-    best = int(np.argmax(means))
+    best = int(np.argmax(np.where(finite, lifetimes.mean(axis=1), -np.inf)))
     # What is lost is at least as far from nothing as it scatters over the trials.
     apart = lifetimes[best] - lifetimes
     on_scale = _comparable(np.maximum(apart.mean(axis=1), apart.std(axis=1)))
@@ -397,7 +400,7 @@ def _draw_rows(axes: Axes, rows: np.ndarray, values: np.ndarray, on_scale: np.nd
         look = look_of(place)
         if not on_scale[place]:
             edge = axes.get_yaxis_transform()
-            text = f"← {number(mean)}"
+            text = f"← {number(mean)}" if np.isfinite(mean) else "not finite"
             axes.text(0.04, row, text, color=look.color, fontsize=7, va="center", transform=edge)
             continue
         strokes = np.full(values.shape[1], row + 0.27)

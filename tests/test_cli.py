@@ -193,6 +193,28 @@ def test_a_run_says_what_a_policy_takes_for_what(call, tmp_path, true, believed,
 
 
 @pytest.mark.slow
+def test_a_run_says_why_its_results_are_not_finite(call, small):
+    endless = """noise = { kind = "truncated-normal", width = 1.0 }
+satisfaction = { kind = "uniform", low = -3.0, high = 1.0 }
+"""
+    small.write_text(SMALL.replace("[run]", endless + "[run]"), encoding="utf-8")
+    # Warnings are errors here: the figures are drawn without one.
+    status, out, err = call("run", small, "--out", "r", *FEW)
+    assert (status, err) == (0, "")
+    assert out.count("\nnot finite: some user's level is below all outcomes of some action") == 1
+
+
+@pytest.mark.parametrize("name", ["regret", "lifetime"])
+def test_one_mean_that_is_not_finite_is_enough(name):
+    fine = {"mean": 1.0, "se": None}
+    entry = {"regret": {"40": fine}, "lifetime": fine}
+    assert not cli._is_endless({"a": entry}, 40)
+    none = {"mean": None, "se": None}
+    bad = entry | {name: {"40": none} if name == "regret" else none}
+    assert cli._is_endless({"a": entry, "b": bad}, 40)
+
+
+@pytest.mark.slow
 def test_a_run_says_that_a_short_file_begins_again(call, small, tmp_path):
     (tmp_path / "beta.csv").write_text("beta\n0.5\n-1\n")
     levels = 'satisfaction = { kind = "sequence", levels = "beta.csv" }\n[run]'

@@ -145,6 +145,20 @@ def test_regret_that_is_not_finite_does_not_stop_the_figures():
     drawn(plots.plot_lifetime(dataset))
 
 
+@pytest.mark.parametrize("endless", [[1], [0, 2], [0, 1, 2]], ids=str)
+def test_lifetimes_that_are_not_finite_are_said_to_be_so(endless):
+    dataset = made_up([280, 300, 0])
+    # One trial is enough to make the mean infinite.
+    dataset.mean_lifetime[endless, 3] = np.inf
+    figure = plots.plot_lifetime(dataset)
+    drawn(figure)
+    for axes in figure.axes:
+        assert [text.get_text() for text in axes.texts] == ["not finite"] * len(endless)
+    # What is finite is held against the longest of its kind.
+    longest = {1: "policy 2", 2: "policy 1", 3: "policy 0"}[len(endless)]
+    assert longest in figure.axes[1].get_xlabel()
+
+
 def test_the_lifetimes_are_the_datasets():
     dataset = CASES["far apart"]
     axes = plots.plot_lifetime(dataset).axes

@@ -22,6 +22,7 @@ import xarray
 
 from hrprob.estimation.posterior.base import features
 from hrprob.fitting.posterior import check_prob
+from hrprob.precision import double_precision
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
@@ -141,11 +142,13 @@ def _untrusted(posterior: Posterior) -> list[str]:
 
 def _outside(posterior: Posterior) -> list[str]:
     """Say where ``smc`` found no draw of θ in its ball and took the nearest point of it."""
-    length = np.linalg.norm(posterior.theta, axis=-1) / float(posterior.setting.bounds.theta)
+    radius = _radius(posterior, "theta")
+    length = np.linalg.norm(posterior.theta, axis=-1) / radius
     share = float(np.mean(length > 1.0 - 1e-9))
     if posterior.engine.kind != "smc" or share < 0.01:
         return []
-    return [f"{share:.0%} of draws of smc were cut to ‖θ‖ at its bound: take nuts, or raise `bounds.theta`"]
+    remedy = f"take nuts, or {_wider(posterior, 'theta')}"
+    return [f"{share:.0%} of draws of smc were cut to ‖θ‖ at its bound {radius:g}: {remedy}"]
 
 
 def _off(posterior: Posterior, table: xarray.Dataset) -> list[str]:
@@ -171,15 +174,28 @@ def _off(posterior: Posterior, table: xarray.Dataset) -> list[str]:
 def _pressed(posterior: Posterior) -> list[str]:
     found = []
     for name, symbol in (("theta", "θ"), ("phi", "φ")):
-        bound = float(getattr(posterior.setting.bounds, name))
-        share = float(np.mean(np.linalg.norm(getattr(posterior, name), axis=-1) > _NEAR * bound))
+        radius = _radius(posterior, name)
+        share = float(np.mean(np.linalg.norm(getattr(posterior, name), axis=-1) > _NEAR * radius))
         if share > _PRESSED and share > 1.5 * (1.0 - _NEAR**posterior.setting.dimension):
             found.append(
-                f"{share:.0%} of draws have ‖{symbol}‖ within 2 % of its bound {bound:g}: "
-                f"if it may be larger, raise `bounds.{name}`"
-                + (" and the offset of the link" if name == "phi" else "")
+                f"{share:.0%} of draws have ‖{symbol}‖ within 2 % of its bound {radius:g}: "
+                f"if it may be larger, {_wider(posterior, name)}"
             )
     return found
+
+
+def _radius(posterior: Posterior, name: str) -> float:
+    """Return the radius of the ball that the prior has θ or φ on; it may be below the bound of the norm."""
+    # In single precision it would be off by more than draws at the edge of the ball are.
+    with double_precision():
+        return float(posterior.target.radii[("theta", "phi").index(name)])
+
+
+def _wider(posterior: Posterior, name: str) -> str:
+    """Return what lets θ or φ be larger."""
+    if _radius(posterior, name) < (1.0 - 1e-6) * float(getattr(posterior.setting.bounds, name)):
+        return f"widen the ball of the prior's `{name}`"
+    return f"raise `bounds.{name}`" + (" and the offset of the link" if name == "phi" else "")
 
 
 def as_text(table: xarray.Dataset) -> str:

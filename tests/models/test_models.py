@@ -308,9 +308,82 @@ class Sound(TwoFaced):
         return -0.5 * jnp.sum(theta**2, axis=-1) / 0.2**2
 
 
+class Bare(priors.Uniform):
+    """A radius in place of a distribution."""
+
+    def theta(self, setting):
+        return setting.bounds.theta
+
+
+class Long(TwoFaced):
+    """A number for each entry of θ."""
+
+    def log_tilt(self, theta, phi, setting):
+        return -0.5 * theta**2 / 0.2**2
+
+
+class Cut(priors.Uniform):
+    """Too few numbers."""
+
+    def log_tilt(self, theta, phi, setting):
+        return jnp.zeros(2)
+
+
+class Unset(priors.Uniform):
+    """A method that does not take the setting."""
+
+    def log_tilt(self, theta, phi):
+        return 0.0
+
+
+class Silent(priors.Uniform):
+    """A method that forgets to return."""
+
+    def log_tilt(self, theta, phi, setting):
+        return None
+
+
+class Worded(priors.Uniform):
+    """A parameter that is no number."""
+
+    share = "half"
+
+    def phi(self, setting):
+        return priors.NormalBall(setting.bounds.phi, self.share, setting.dimension)
+
+
+class Misspelt(priors.Uniform):
+    """A name that nobody has."""
+
+    def theta(self, setting):
+        return priors.UniformBall(setting.bound.theta, setting.dimension)
+
+
+class Particular(priors.Uniform):
+    """A complaint of its own."""
+
+    def theta(self, setting):
+        raise InvalidInput("prior", "must be asked in two dimensions", setting.dimension, "take two")
+
+
+class Level(priors.Uniform):
+    """One number, the same everywhere."""
+
+    def log_tilt(self, theta, phi, setting):
+        return 0.0
+
+
 @pytest.mark.parametrize(
     ("prior", "words"),
     [
+        (Bare(), "`theta` on a ball in 3 dimensions, got 'float'"),
+        (Long(), r"`log_tilt` of shape \(5,\) for θ and φ of shape \(5, 3\), got \(5, 3\)"),
+        (Cut(), r"`log_tilt` of shape \(5,\) .* got \(2,\)"),
+        (Unset(), "a `log_tilt` as in .*: TypeError: .* positional arguments"),
+        (Silent(), "a `log_tilt` as in .*: (Type|Value)Error: None"),
+        (Worded(), "a `phi` as in .*: (Type|Value)Error: .+"),
+        (Misspelt(), "a `theta` as in .*: AttributeError: .*'bound'"),
+        (Particular(), "must be asked in two dimensions, got 3: take two"),
         (Wide(), r"`phi` on a ball of radius in \(0, 2\], got 3.0: raise `bounds.phi`"),
         (Flat(), "`theta` on a ball in 3 dimensions"),
         (Short(), "`theta` on a ball in 3 dimensions"),
@@ -327,5 +400,5 @@ def test_a_prior_that_engines_would_not_see_alike_is_refused(prior, words):
 
 
 def test_a_prior_that_they_see_alike_is_not():
-    for prior in (Sound(), priors.Uniform(), priors.Gaussian(0.2, 0.3)):
+    for prior in (Sound(), Level(), priors.Uniform(), priors.Gaussian(0.2, 0.3)):
         priors.check_prior(prior, SETTING)

@@ -446,7 +446,7 @@ def test_a_policy_plays_no_prior_beyond_the_bounds(engine):
 @pytest.mark.parametrize("parts", [{"model": "student-t"}, {"prior": Own()}], ids=str)
 def test_what_an_engine_cannot_start_from_is_said_of_the_policy(parts):
     policies = {"plain": hrprob.Random(), "mine": hrprob.Thompson(engine="smc", **parts)}
-    with pytest.raises(InvalidInput, match="it needs normal outcomes") as complaint:
+    with pytest.raises(InvalidInput, match="it integrates θ out, and needs") as complaint:
         policies["mine"].bind(hrprob.Problem(), users=5)
     assert complaint.value.field == "engine"
     with pytest.raises(InvalidInput) as complaint:

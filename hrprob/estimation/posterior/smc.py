@@ -148,10 +148,7 @@ class SMC:
 
     def init(self, target: Target, key: jax.Array | None = None) -> Cloud:
         """Return particles from the prior of φ."""
-        if not _is_normal(target.model) or type(target.prior) not in _PRIORS:
-            got = (target.model.kind, target.prior.kind)
-            remedy = "it integrates θ out: it needs normal outcomes and a uniform or normal prior; take nuts or svi"
-            raise InvalidInput("engine", "must be another than 'smc'", got, remedy)
+        _check_conjugate(target)
         d, n = target.setting.dimension, self.particles
         by_place, by_moves = jax.random.split(jax.random.key(0) if key is None else key)
         prior = jnp.eye(d) / prior_precision(d, target.setting.bounds.theta, _theta_precision(target))
@@ -345,6 +342,20 @@ def _largest_power(log_weight: jax.Array) -> jax.Array:
 
     power = lax.fori_loop(0, 30, halve, (jnp.zeros(()), jnp.ones(())))[0]
     return jnp.where(_effective(log_weight) >= least, 1.0, power)
+
+
+def _check_conjugate(target: Target) -> None:
+    """Raise unless θ can be integrated out."""
+    must, got = "must be another than 'smc'", (target.model.kind, target.prior.kind)
+    if not _is_normal(target.model):
+        remedy = "it integrates θ out, and needs normal outcomes; take nuts or svi"
+        raise InvalidInput("engine", must, got, remedy)
+    if type(target.prior) not in _PRIORS:
+        remedy = (
+            "it integrates θ out, and needs a uniform or normal prior on the balls of the bounds; "
+            "lower `bounds`, or take laplace, nuts or svi"
+        )
+        raise InvalidInput("engine", must, got, remedy)
 
 
 def _is_normal(model: Any) -> bool:

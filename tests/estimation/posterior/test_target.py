@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hrprob.errors import InvalidInput
 from hrprob.estimation.posterior import sites
 from hrprob.estimation.posterior.base import sample
 from hrprob.estimation.posterior.engines import make_engine
@@ -107,6 +108,14 @@ def test_a_prior_on_smaller_balls_is_that_of_smaller_bounds(half):
     # Standard normal: means known to 0.022, deviations to 0.016, four of each.
     np.testing.assert_allclose(drawn.mean(axis=0), 0.0, atol=0.09)
     np.testing.assert_allclose(drawn.std(axis=0), 1.0, atol=0.065)
+
+
+def test_smc_says_what_balls_its_priors_are_on(half):
+    target = Target(make_model("gaussian"), half, Setting(3))
+    words = "on the balls of the bounds; lower `bounds`, or take laplace, nuts or svi"
+    with pytest.raises(InvalidInput, match=words) as complaint:
+        make_engine("smc").init(target)
+    assert complaint.value.field == "engine"
 
 
 @pytest.mark.study

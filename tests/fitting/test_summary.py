@@ -1,0 +1,73 @@
+"""What is said of draws at the edge of their ball."""
+
+import numpy as np
+import pytest
+
+from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.target import Target
+from hrprob.fitting.posterior import Posterior
+from hrprob.fitting.table import Table
+from hrprob.models import Setting, make_model, make_prior, priors
+from hrprob.problem import Bounds
+
+# Radii that are no numbers of single precision.
+SETTING = Setting(2, bounds=Bounds(1.1, 1.7))
+
+
+class Part(priors.Uniform):
+    """Uniform on smaller balls than the bounds allow."""
+
+    def theta(self, setting):
+        return priors.UniformBall(0.5 * setting.bounds.theta, setting.dimension)
+
+    def phi(self, setting):
+        return priors.UniformBall(0.5 * setting.bounds.phi, setting.dimension)
+
+
+@pytest.fixture
+def part(monkeypatch):
+    monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
+    return priors.register("part")(type("Part", (Part,), {"__doc__": Part.__doc__}))()
+
+
+def at_norms(prior, theta, phi, engine="nuts"):
+    """A posterior of made-up draws, all of these norms."""
+    angle = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, size=(2, 4, 500))
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    return Posterior(
+        theta=theta * circle[0],
+        phi=phi * circle[1],
+        sites={},
+        statistics={},
+        log_ratio=np.zeros((4, 500)),
+        table=Table([[0.5, 0.5]], [0.1]),
+        target=Target(make_model("gaussian"), prior, SETTING),
+        engine=make_engine(engine),
+        seed=0,
+    )
+
+
+def test_draws_at_the_edge_of_a_smaller_ball_are_pressed_against_it(part):
+    found = at_norms(part, 0.549, 0.849).concerns()
+    assert found == [
+        "100% of draws have ‖θ‖ within 2 % of its bound 0.55: "
+        "if it may be larger, widen the ball of the prior's `theta`",
+        "100% of draws have ‖φ‖ within 2 % of its bound 0.85: "
+        "if it may be larger, widen the ball of the prior's `phi`",
+    ]
+    assert at_norms(make_prior("uniform"), 0.549, 0.849).concerns() == []
+
+
+def test_draws_at_a_bound_ask_for_a_larger_one():
+    theta, phi = at_norms(make_prior("uniform"), 1.099, 1.699).concerns()
+    assert theta.endswith("within 2 % of its bound 1.1: if it may be larger, raise `bounds.theta`")
+    assert phi.endswith("raise `bounds.phi` and the offset of the link")
+
+
+def test_what_smc_cut_to_the_ball_is_told_by_its_radius(part):
+    for prior, radius, remedy in (
+        (make_prior("uniform"), 1.1, "its bound 1.1: take nuts, or raise `bounds.theta`"),
+        (part, 0.55, "its bound 0.55: take nuts, or widen the ball of the prior's `theta`"),
+    ):
+        found = at_norms(prior, radius, 0.1, engine="smc").concerns()
+        assert sum("cut to" in concern and concern.endswith(remedy) for concern in found) == 1
