@@ -271,7 +271,7 @@ def test_a_prior_of_ones_own_is_found_by_its_name(posterior, tmp_path, monkeypat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["laplace", "svi"])
+@pytest.mark.parametrize("engine", ["laplace", pytest.param("svi", marks=pytest.mark.study)])
 def test_a_prior_of_ones_own_is_fitted(engine, table, monkeypatch):
     monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
     priors.register("shy")(type("Shy", (Shy,), {"__doc__": Shy.__doc__}))
@@ -669,13 +669,9 @@ def own(model, **options):
     )()
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(
-    "engine",
-    [
-        {"kind": "svi", "steps": 1500},
-        pytest.param({"kind": "nuts", "warmup": 300, "draws": 500}, marks=pytest.mark.study),
-    ],
+    "engine", [{"kind": "svi", "steps": 1500}, {"kind": "nuts", "warmup": 300, "draws": 500}]
 )
 def test_open_sites_are_fitted_along(table, engine, registered, tmp_path):
     posterior = hrprob.fit(table, engine, model=own(OpenT))

@@ -120,7 +120,7 @@ def test_nominal_level_is_that_of_a_brownian_motion():
     assert np.mean(ever) == pytest.approx(0.05, abs=0.002)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_trials_are_added_until_it_is_decided():
     policies = {"greedy": hrprob.Greedy(), "random": hrprob.Random(), "same": hrprob.Greedy(ridge=1.0001)}
     found = decide(TINY, policies, users=30, first_trials=4, most_trials=16)

@@ -148,7 +148,7 @@ def test_an_eager_policy_has_a_row_for_each_action():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["gaussian", "student-t"])
+@pytest.mark.parametrize("model", ["gaussian", pytest.param("student-t", marks=pytest.mark.study)])
 def test_a_round_is_taken_where_it_can_be_written_down(model):
     """Stays are long here: lazy and eager, what counts as taken is what the ledger has."""
     problem = hrprob.Problem(satisfaction=hrprob.Fixed(-3.0))
@@ -464,7 +464,7 @@ def test_who_learns_within_a_stay(engine, learns):
     assert all(same) != learns
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("engine", ["nuts", "svi"])
 def test_engines_from_outside_compile_once(engine):
     """A run that outgrows many powers of two still has one program for its fits."""

@@ -291,7 +291,7 @@ def _covered(problem: hrprob.Problem) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("use", [_gathered, _covered])
+@pytest.mark.parametrize("use", [_gathered, pytest.param(_covered, marks=pytest.mark.study)])
 def test_what_a_function_gives_late_is_checked_for_data_sets_and_coverage_too(use: Any) -> None:
     error = complaint(lambda: use(with_functions(70, satisfaction=(jnp.nan, 0.0))))
     assert error.field == "satisfaction.function"

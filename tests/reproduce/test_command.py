@@ -78,7 +78,7 @@ def test_other_settings_are_played_anew(folder, capsys):
     assert "taken from" not in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_a_broken_part_is_played_anew(tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "released.nc").write_bytes(b"not a file of ours")

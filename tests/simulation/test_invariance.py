@@ -128,14 +128,14 @@ def long_reference() -> xarray.Dataset:
     return run(LONG, hrprob.Problem(), users=3000, trials=24)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(
     "cut",
     [
         {"trials": 1},
-        pytest.param({"trials": 7}, marks=pytest.mark.study),
+        {"trials": 7},
         {"trials": 24, "workers": 1},
-        pytest.param({"trials": 20, "block": 4}, marks=pytest.mark.study),
+        {"trials": 20, "block": 4},
         {"trials": 24, "block": 24},
     ],
     ids=str,
@@ -144,7 +144,7 @@ def test_long_runs(long_reference: xarray.Dataset, cut: dict[str, int]) -> None:
     assert_same(run(LONG, hrprob.Problem(), users=3000, **cut), long_reference)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("numbers", [2**12, 2**24])
 def test_long_runs_in_other_stretches(
     long_reference: xarray.Dataset, monkeypatch: pytest.MonkeyPatch, numbers: int

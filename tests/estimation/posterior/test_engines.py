@@ -181,7 +181,7 @@ def test_many_trials_side_by_side_are_those_one_by_one(target):
             np.testing.assert_allclose(many.mean[..., trial], one(data).mean, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_smc_moves_only_the_trials_whose_particles_are_worn(target):
     """Three trials of which the second has one particle with all the weight."""
     engine = make_engine({"kind": "smc", "particles": 16, "moves": 1})
@@ -311,7 +311,7 @@ def test_under_the_uniform_prior_a_belief_starts_standard_normal(target):
         np.testing.assert_array_equal(make_engine("nuts").init(target), wanted)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 def test_scaled_draws_of_smc_shrink_to_the_mean_of_z(target, data):
     engine = make_engine("smc")
     with double_precision():
