@@ -93,11 +93,11 @@ def test_a_model_of_ones_own_is_described(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_distributions_of_distributions_are_described() -> None:
-    shifted = dist.TransformedDistribution(dist.Logistic(0.0, 0.5), dist.transforms.AffineTransform(1.0, 2.0))
+    shifted = dist.TransformedDistribution(dist.Exponential(2.0), dist.transforms.AffineTransform(-1.0, 2.0))
     noise = describe(FromDistribution(shifted))
     said = json.loads(results._as_json({"noise": noise, "size": np.float64(0.5), "call": test_axes}))
-    assert said["noise"]["distribution"]["base_dist"] == {"kind": "Logistic", "loc": 0.0, "scale": 0.5}
-    assert said["noise"]["distribution"]["transforms"] == [{"kind": "AffineTransform", "values": [1.0, 2.0]}]
+    assert said["noise"]["distribution"]["base_dist"] == {"kind": "Exponential", "rate": 2.0}
+    assert said["noise"]["distribution"]["transforms"] == [{"kind": "AffineTransform", "values": [-1.0, 2.0]}]
     assert said["size"] == 0.5
     assert "test_axes" in said["call"]
 
