@@ -405,11 +405,19 @@ def _rho(page: Report, done: Diagnosis) -> None:
 
 
 def _with_error(value: Any, error: Any) -> str:
-    """Return a number and its standard error, both to two digits of that; the number alone where it has none."""
+    r"""Return a number and its standard error to as many digits as that has; the number alone where it has none.
+
+    Examples
+    --------
+    >>> [_with_error(8.3142, error) for error in (0.4312, 0.01234, 0.0)]
+    ['8.3\xa0±\xa00.4', '8.314\xa0±\xa00.012', '8.31']
+    """
     if not float(error) > 0:
         return f"{float(value):.3g}"
-    digits = max(0, 1 - math.floor(math.log10(float(error))))
-    return f"{float(value):.{digits}f} ± {float(error):.{digits}f}"
+    places = -math.floor(math.log10(float(error)))
+    # A leading 1 has another digit after it; cells do not break.
+    digits = max(0, places + (float(error) * 10.0**places < 2.0))
+    return f"{float(value):.{digits}f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{float(error):.{digits}f}"
 
 
 def _percent(share: Any) -> str:

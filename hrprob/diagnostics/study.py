@@ -113,7 +113,7 @@ class Sizes:
         for name in ("users", "truth_users"):
             _check_rising(name, getattr(self, name))
         check_count("other_users", self.other_users, remedy="engines are looked at after so many users")
-        if self.other_users > self.users[-1]:
+        if self.every_engine and self.other_users > self.users[-1]:
             remedy = f"data sets have {self.users[-1]} users, the last of `users`"
             raise InvalidInput("other_users", f"must be at most {self.users[-1]}", self.other_users, remedy)
         for model in self.models:
