@@ -201,10 +201,9 @@ def test_nothing_to_predict_where_everybody_leaves():
 @pytest.mark.study
 def test_a_design_without_rounds_is_left_out_and_said():
     problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Ball(actions=3))
-    sparing = {"HR-UCB": hrprob.HRUCB(growth=0.05)}
-    done = study.diagnose(
-        study_of(problem, sparing), dataclasses.replace(study.QUICK, sets=20, truth_sets=20)
-    )
+    sparing = {"HR-UCB": hrprob.HRUCB(growth=1)}  # nine rounds of nine users, where ten are wanted
+    small = dataclasses.replace(study.QUICK, sets=20, truth_sets=20, design_users=9)
+    done = study.diagnose(study_of(problem, sparing), small)
     assert list(done.sets) == list(done.owed) == ["fixed", "thompson"]
     left_out = [verdict for verdict in done.verdicts if "left out" in verdict.words]
     assert [(verdict.part, verdict.good) for verdict in left_out] == [("rho", None)]
