@@ -25,6 +25,16 @@ def pytest_configure(config: pytest.Config) -> None:
 # Slow tests (several seconds) and studies (minutes) are marked beside them. Here stand, by a part of their
 # names, those that have no place for a mark: examples in docstrings, and single cases of a test for many.
 _SLOW = (
+    "hrprob/fitting/figures.py::hrprob.fitting.figures.plot_coefficients",
+    "hrprob/fitting/gather.py::",
+    "models/test_models.py::test_the_prior_predictive_can_be_drawn[case1]",
+    "problem/test_hidden.py::test_redrawn_normal_levels_where_the_step_is_steep[student-t",
+    "simulation/test_against_plain.py::test_engine_equals_plain_loop[linucb]",
+    "simulation/test_against_plain.py::test_engine_equals_plain_loop[oracle]",
+    "simulation/test_against_plain.py::test_sample_set_and_estimates[1]",
+    "simulation/test_lifetimes.py::test_mean_is_h[1.05]",
+    "test_agent.py::test_agent_acts_as_the_engine_does[policy2]",
+    "test_agent.py::test_agent_acts_as_the_engine_does[policy3]",
     "hrprob/comparison/coverage.py::",
     "hrprob/comparison/paired.py::",
     "hrprob/comparison/sequential.py::hrprob.comparison.sequential.decide",

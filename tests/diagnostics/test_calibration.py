@@ -118,6 +118,7 @@ def test_posteriors_of_some_data_sets_only():
     np.testing.assert_array_equal(places.leverage, whole.leverage[:, :30])
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_data_sets():
     # Over repetitions the coverage scatters by its standard error, though points of a set are dependent.
     times = 200

@@ -66,6 +66,7 @@ def test_heavy_tails_are_seen_by_every_check(noise, fits):
     assert fits or "excess kurtosis" in shape.words.split(";")[-1]
 
 
+@pytest.mark.slow
 def test_differences_are_paired():
     r, x = outcomes_of(normal)
     same = tree(r, x, stats.norm.logpdf)

@@ -72,6 +72,7 @@ def test_every_extension_has_its_designs(path):
     assert [design.users for design in found.values()] == [50, 60, 60]
 
 
+@pytest.mark.slow
 def test_a_function_of_contexts_keeps_its_actions():
     contexts = hrprob.ContextFunction(lambda key, user: jnp.array([[0.9, 0.0], [0.0, 0.5]]), actions=2)
     problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.4], contexts=contexts)
@@ -83,6 +84,7 @@ def test_a_function_of_contexts_keeps_its_actions():
     assert {tuple(x) for x in data.stays.x.reshape(-1, 2)} == {(0.9, 0.0), (0.0, 0.5)}
 
 
+@pytest.mark.slow
 def test_the_posterior_beside_the_printed_sets_is_as_in_plain_numpy():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(12, 2))

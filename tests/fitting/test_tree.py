@@ -1,10 +1,12 @@
 """What a tree imagines before any data."""
 
 import numpy as np
+import pytest
 
 import hrprob
 
 
+@pytest.mark.slow
 def test_outcomes_before_any_data_have_noise_of_their_own():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(12, 3))

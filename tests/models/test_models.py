@@ -147,6 +147,7 @@ def test_a_stay_tells_what_its_rounds_tell():
     assert float(alone) == pytest.approx(float(by_round), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_stays_are_drawn_as_the_sums_of_their_rounds():
     u, w, m = 0.4, 2.0, 5.0
     with double_precision():

@@ -309,6 +309,7 @@ def test_greedy_first_explores_where_greedy_locks_in_and_only_there() -> None:
     assert np.all(exploring(hrprob.Problem(), 300) == 0)
 
 
+@pytest.mark.slow
 def test_nothing_is_learned_after_committing() -> None:
     policy = make("explore-commit", {"explore": 30})
     run = hrprob.simulate(ONE_SET, policy, users=200, trials=4, keep="all")

@@ -277,6 +277,7 @@ def test_thompson_with_known_variance_serves_the_best_action_under_its_draw():
             assert len(set(wanted)) > 1
 
 
+@pytest.mark.slow
 def test_homoscedastic_thompson_serves_the_best_action_under_its_draw():
     x, m, total, squares = some_stays()
     shape, ridge, beta = 1.5, 0.7, -0.3

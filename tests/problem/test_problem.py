@@ -76,6 +76,7 @@ def test_what_cannot_be_used(make: Any, message: str) -> None:
         make()
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_met_exactly_will_do() -> None:
     phi = np.full(4, 1.0)
     problem = hrprob.Problem(phi=phi, contexts=hrprob.Finite(-phi.reshape(1, 1, 4) / 2))

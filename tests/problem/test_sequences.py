@@ -150,6 +150,7 @@ def test_withheld_coordinates_are_zero_for_a_while() -> None:
     assert np.all(arrived.contexts[3] != 0)
 
 
+@pytest.mark.slow
 def test_nothing_is_learned_of_what_is_withheld() -> None:
     problem = hrprob.Problem(contexts=hrprob.Withholding(5, users=30, coordinates=2))
     from hrprob.simulation.engine import advance, begin
@@ -299,6 +300,7 @@ def test_what_a_function_gives_late_is_checked_for_data_sets_and_coverage_too(us
     use(with_functions(82, satisfaction=(jnp.nan, 0.0)))
 
 
+@pytest.mark.slow
 def test_a_function_is_not_asked_about_users_who_do_not_come() -> None:
     # The last stretch is filled up to the length of the others.
     problem = with_functions(81, satisfaction=(jnp.nan, 0.0))

@@ -80,6 +80,7 @@ class TestSmall:
     def test_workers(self, reference: xarray.Dataset, workers: int) -> None:
         assert_same(run(workers=workers, block=3), reference)
 
+    @pytest.mark.slow
     def test_company(self, reference: xarray.Dataset) -> None:
         together = run({"oracle": hrprob.Oracle(), "hr-ucb": HR_UCB, "again": HR_UCB})
         assert_same(together.sel(policy=["hr-ucb"]), reference)
@@ -108,6 +109,7 @@ class TestSmall:
         np.testing.assert_array_equal(some.mean_lifetime, reference.mean_lifetime)
 
 
+@pytest.mark.slow
 def test_stretches(reference: xarray.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = PROBLEM.contexts.actions * PROBLEM.dimension * TRIALS
     monkeypatch.setattr(engine, "MOST_CONTEXT_NUMBERS", 20 * numbers)

@@ -162,6 +162,7 @@ def test_rest_of_an_eager_stay_costs_what_it_should() -> None:
     assert abs(lifetimes.mean() - expected) < ERRORS * lifetimes.std() / math.sqrt(lifetimes.size)
 
 
+@pytest.mark.slow
 def test_a_variance_of_zero_and_a_level_at_the_mean():
     """An outcome that is exactly β is not below it: the user stays for ever, and no number is NaN."""
     problem = hrprob.Problem(
@@ -175,6 +176,7 @@ def test_a_variance_of_zero_and_a_level_at_the_mean():
     assert np.all(result.regret == 0)
 
 
+@pytest.mark.slow
 def test_the_oracle_has_no_regret_where_rounding_makes_a_variance_negative():
     phi = np.array([0.3, 0.5, 0.7])
     phi *= 2.0 / np.linalg.norm(phi)
