@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -108,3 +109,23 @@ def _forget_programs() -> Iterator[None]:
     import jax
 
     jax.clear_caches()
+
+
+@pytest.fixture
+def half(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Enter and return a prior that is uniform on balls of half the bounds, for one test."""
+    from hrprob.models import priors
+
+    monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
+
+    @priors.register("half")
+    class Half(priors.Uniform):
+        """Uniform on balls of half the bounds."""
+
+        def theta(self, setting: Any) -> Any:
+            return priors.UniformBall(0.5 * setting.bounds.theta, setting.dimension)
+
+        def phi(self, setting: Any) -> Any:
+            return priors.UniformBall(0.5 * setting.bounds.phi, setting.dimension)
+
+    return Half()

@@ -1,33 +1,16 @@
 """What is said of draws at the edge of their ball."""
 
 import numpy as np
-import pytest
 
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
-from hrprob.models import Setting, make_model, make_prior, priors
+from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Bounds
 
 # Radii that are no numbers of single precision.
 SETTING = Setting(2, bounds=Bounds(1.1, 1.7))
-
-
-class Part(priors.Uniform):
-    """Uniform on smaller balls than the bounds allow."""
-
-    def theta(self, setting):
-        return priors.UniformBall(0.5 * setting.bounds.theta, setting.dimension)
-
-    def phi(self, setting):
-        return priors.UniformBall(0.5 * setting.bounds.phi, setting.dimension)
-
-
-@pytest.fixture
-def part(monkeypatch):
-    monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
-    return priors.register("part")(type("Part", (Part,), {"__doc__": Part.__doc__}))()
 
 
 def at_norms(prior, theta, phi, engine="nuts"):
@@ -47,8 +30,8 @@ def at_norms(prior, theta, phi, engine="nuts"):
     )
 
 
-def test_draws_at_the_edge_of_a_smaller_ball_are_pressed_against_it(part):
-    found = at_norms(part, 0.549, 0.849).concerns()
+def test_draws_at_the_edge_of_a_smaller_ball_are_pressed_against_it(half):
+    found = at_norms(half, 0.549, 0.849).concerns()
     assert found == [
         "100% of draws have ‖θ‖ within 2 % of its bound 0.55: "
         "if it may be larger, widen the ball of the prior's `theta`",
@@ -64,10 +47,10 @@ def test_draws_at_a_bound_ask_for_a_larger_one():
     assert phi.endswith("raise `bounds.phi` and the offset of the link")
 
 
-def test_what_smc_cut_to_the_ball_is_told_by_its_radius(part):
+def test_what_smc_cut_to_the_ball_is_told_by_its_radius(half):
     for prior, radius, remedy in (
         (make_prior("uniform"), 1.1, "its bound 1.1: take nuts, or raise `bounds.theta`"),
-        (part, 0.55, "its bound 0.55: take nuts, or widen the ball of the prior's `theta`"),
+        (half, 0.55, "its bound 0.55: take nuts, or widen the ball of the prior's `theta`"),
     ):
         found = at_norms(prior, radius, 0.1, engine="smc").concerns()
         assert sum("cut to" in concern and concern.endswith(remedy) for concern in found) == 1

@@ -11,7 +11,7 @@ from hrprob.estimation.posterior.base import sample
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.rows import once, read_rows, write_rows
 from hrprob.estimation.posterior.target import BLOCK, Target
-from hrprob.models import Setting, Stays, make_model, make_prior, pad, priors, rounds
+from hrprob.models import Setting, Stays, make_model, make_prior, pad, rounds
 from hrprob.precision import double_precision
 from hrprob.problem import Bounds
 
@@ -71,22 +71,6 @@ def test_position_is_where_the_coefficients_come_from():
         target = Target(make_model("gaussian"), make_prior("uniform"), Setting(3))
         z = jnp.asarray(np.random.default_rng(0).normal(size=(20, 6)))
         np.testing.assert_allclose(target.position(*target.coefficients(z)), z, atol=1e-7)
-
-
-class Half(priors.Uniform):
-    """Uniform on balls of half the bounds."""
-
-    def theta(self, setting):
-        return priors.UniformBall(0.5 * setting.bounds.theta, setting.dimension)
-
-    def phi(self, setting):
-        return priors.UniformBall(0.5 * setting.bounds.phi, setting.dimension)
-
-
-@pytest.fixture
-def half(monkeypatch):
-    monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
-    return priors.register("half")(type("Half", (Half,), {"__doc__": Half.__doc__}))()
 
 
 def test_a_prior_on_smaller_balls_is_that_of_smaller_bounds(half):
