@@ -15,7 +15,8 @@ Whether users left after their first round is one event a user. Later rounds are
 test of a fixed prediction: who is still there is likelier to have a small chance. The
 score of a whole stay of m rounds is ln E[p(1 − p)^{m−1}].
 
-Users of one data set share its errors, so bands and tests are over data sets.
+Users of one data set share its errors, so bands and tests are over data sets, with a
+variance that is at least that of independent users who leave as was said.
 """
 
 from __future__ import annotations
@@ -188,13 +189,17 @@ def _reliability_of(predicted: xarray.Dataset, bins: int) -> dict[str, Any]:
     apart = ((left - chance)[..., None] * member).sum(axis=1)  # (sets, bins) observed less predicted
     sets = len(chance)
     spread = sets * np.atleast_2d(np.cov(apart, rowvar=False))
+    # Where hardly anybody leaves, what was seen may scatter less than what can be: chances that are right
+    # scatter by p(1 − p) at least.
+    least = ((chance * (1.0 - chance))[..., None] * member).sum(axis=(0, 1))
+    spread += np.diag(np.maximum(least - np.diagonal(spread), 0.0))
     total = apart.sum(axis=0)
     used = count > 0
     wald = total[used] @ np.linalg.pinv(spread[np.ix_(used, used)]) @ total[used]
     freedom = int(used.sum())
     # Hotelling's correction: the covariance is itself estimated from so many data sets.
     scaled = wald * (sets - freedom) / (freedom * (sets - 1))
-    bias_se = apart.sum(axis=1).std(ddof=1) * math.sqrt(sets)
+    bias_se = max(apart.sum(axis=1).std(ddof=1) * math.sqrt(sets), math.sqrt(least.sum()))
     by_bins = stats.f.sf(scaled, freedom, max(sets - freedom, 1))
     # Without any scatter, as where everybody leaves at once, a difference is a mistake and none is right.
     by_whole = (

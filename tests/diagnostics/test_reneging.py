@@ -41,6 +41,21 @@ def test_chances_that_are_right_are_called_so():
     assert 0.25 - 3 * 0.079 < np.mean(p < 0.5) < 0.44 + 3 * 0.079
 
 
+@pytest.mark.parametrize("sets", [32, 200])
+def test_where_hardly_anybody_leaves_chances_that_are_right_are_called_so(sets):
+    # Half of the chances are below 0.08, a tenth below 0.0004: the lowest bins see nobody leave. A test that
+    # errs in one case of 20 does so in 15 of 300, and in more than 15 + 4 * 3.8 with chance 1e-4 at most.
+    rng = np.random.default_rng(sets)
+    strange = 0
+    for _ in range(300):
+        chance = 0.8 * rng.beta(0.3, 1.0, size=(1, sets, 25))
+        left = rng.uniform(size=chance.shape[1:]) < chance[0]
+        axes = ("predictor", "data_set", "user")
+        table = xarray.Dataset({"chance": (axes, chance), "left": (axes[1:], left)}, {"predictor": ["said"]})
+        strange += float(reneging.reliability(table).p_value[0]) < 0.05
+    assert strange <= 15 + 4 * 3.8
+
+
 @pytest.mark.parametrize("shift", [-0.08, 0.08])
 def test_chances_that_are_off_are_not(shift):
     table = predicted(shift)
