@@ -2,7 +2,7 @@
 
 from hrprob.models import priors
 from hrprob.models.base import Model, kinds, make_model, register
-from hrprob.models.data import Data, Rounds, Stays, pad, rounds, stays
+from hrprob.models.data import Data, Rounds, Stays, first_rows, pad, rounds, stays
 from hrprob.models.gaussian import Gaussian
 from hrprob.models.mixture import Mixture
 from hrprob.models.priors import make_prior
@@ -20,6 +20,7 @@ __all__ = [
     "Stays",
     "StudentT",
     "TruncatedNormal",
+    "first_rows",
     "kinds",
     "make_model",
     "make_prior",

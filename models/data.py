@@ -16,7 +16,18 @@ import numpy as np
 from hrprob.errors import InvalidInput
 from hrprob.precision import is_traced
 
-__all__ = ["Data", "Rounds", "Stays", "check_rounds", "pad", "rounds", "stays", "too_large", "too_large_at"]
+__all__ = [
+    "Data",
+    "Rounds",
+    "Stays",
+    "check_rounds",
+    "first_rows",
+    "pad",
+    "rounds",
+    "stays",
+    "too_large",
+    "too_large_at",
+]
 
 
 class Stays(NamedTuple):
@@ -98,6 +109,18 @@ def pad(data: D, rows: int | None = None) -> D:
     # Row by row the pad is zeros: a context 0 with no outcome. NumPy compiles nothing for data of a new length.
     add = jnp.pad if is_traced(data) else np.pad
     return jax.tree.map(lambda leaf: add(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), data)
+
+
+def first_rows(data: D, rows: Any) -> D:
+    """Return the data with nothing in the rows beyond the first ``rows``, in the same shapes.
+
+    Examples
+    --------
+    >>> first_rows(rounds([[1.0]] * 3, [0.5] * 3), 2).weight.tolist()
+    [[1.0], [1.0], [0.0]]
+    """
+    here = jnp.arange(data.x.shape[0]) < rows
+    return jax.tree.map(lambda leaf: jnp.where(here.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0.0), data)
 
 
 def check_rounds(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:

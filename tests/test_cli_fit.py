@@ -159,7 +159,6 @@ def test_files_that_are_none(call, tmp_path):
         (["--model", "cauchy"], "`--model` must be one of"),
         (["--model", '{kind = "student-t", df = 1.0}'], "`--model.df`"),
         (["--prior", "flat"], "`--prior`"),
-        (["--engine", "smc", "--model", "mixture"], "`--engine` must be another than 'smc'"),
         (["--link-slope", "-1"], "`--link-slope` must be above 0"),
         (
             ["--prior", '{kind = "gaussian", theta = 2}'],

@@ -20,7 +20,7 @@ from hrprob.estimation.posterior.base import fit
 from hrprob.estimation.posterior.nuts import Chains
 from hrprob.estimation.posterior.rows import once
 from hrprob.estimation.posterior.target import Target, capacity_for
-from hrprob.models import Data, pad
+from hrprob.models import Data, first_rows, pad
 from hrprob.policies.bayes import refit_times
 from hrprob.precision import float64
 
@@ -125,10 +125,7 @@ def _follow(
         def one(wide: Data, by_draws: jax.Array, now: Any) -> Any:
             belief, z = now
             row = jax.tree.map(lambda leaf: leaf[number], wide)
-            seen = jnp.arange(wide.x.shape[0]) <= number
-            so_far = jax.tree.map(
-                lambda leaf: jnp.where(seen.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0.0), wide
-            )
+            so_far = first_rows(wide, number + 1)
             absorbed = engine.absorb(target, belief, row)
             belief = engine.refresh(target, [(so_far, number + 1)], absorbed, jnp.asarray(due)[number + 1])
             at = jnp.asarray(place)[number + 1]

@@ -240,8 +240,6 @@ def study_of(
     model = getattr(chosen, "model", None) or make_model("gaussian")
     prior = getattr(chosen, "prior", None) or make_prior("uniform")
     target = Target(model, prior, Setting.of(problem))
-    if looked_at.kind == "smc":
-        looked_at.init(target)  # it says what it cannot do
     return Study(
         problem,
         _streaming(chosen),
@@ -482,18 +480,7 @@ def _others(study: Study, sizes: Sizes) -> list[Any]:
     """Return the engines that are looked at beside the one in use."""
     if not sizes.every_engine:
         return []
-    others = [make_engine(kind) for kind in ENGINES if kind != study.engine.kind]
-    return [engine for engine in others if _can(engine, study.target)]
-
-
-def _can(engine: Any, target: Target) -> bool:
-    if engine.kind != "smc":
-        return True
-    try:
-        engine.init(target)
-    except InvalidInput:
-        return False
-    return True
+    return [make_engine(kind) for kind in ENGINES if kind != study.engine.kind]
 
 
 def for_many(engine: Any) -> Any:

@@ -55,7 +55,7 @@ def fit(
         a :class:`~hrprob.fitting.table.Table`. A problem is played: see ``policy``.
     engine : str, table or engine
         "nuts", the reference; "laplace" and "svi", normal approximations whose Pareto k̂ says
-        whether to trust them; "smc", particles, for normal outcomes.
+        whether to trust them; "smc", particles that follow the rounds as they came.
     model : str, table or Model
         How outcomes are distributed given θ and φ: "gaussian" unless told, or what matches the
         noise of a problem. A model of one's own is one file: see :mod:`hrprob.models.base`.

@@ -360,11 +360,6 @@ class Plain(priors.Uniform):
     """A prior that is no record: JAX does not know a subclass by its parent."""
 
 
-@record()
-class Own(priors.Uniform):
-    """A prior that smc does not know."""
-
-
 @pytest.mark.parametrize(
     ("kind", "parameters", "field"),
     [
@@ -413,6 +408,7 @@ class Program(Model):
     ("model", "engine", "words"),
     [
         (Open, "laplace", "level; take nuts or svi"),
+        (Open, "smc", "level; take nuts or svi"),
         (Other, "laplace", "`row_log_likelihood` alone"),
         (Program, "laplace", r"write `outcome\(self, u, w\)`"),
         (Program, "svi", r"write `outcome\(self, u, w\)`"),
@@ -425,6 +421,9 @@ def test_a_policy_plays_no_model_that_its_engine_cannot_see(model, engine, words
         policy = make("thompson", {"engine": engine, "model": register("own-model")(made)()})
         with pytest.raises(InvalidInput, match=words):
             policy.bind(hrprob.Problem(), users=5)
+        with pytest.raises(InvalidInput) as complaint:
+            hrprob.simulate(hrprob.Problem(), {"plain": hrprob.Random(), "mine": policy}, users=5, trials=1)
+        assert complaint.value.field.startswith('policy "mine".')
     finally:
         base._REGISTRY.clear()
         base._REGISTRY.update(before)
@@ -442,17 +441,6 @@ class Beyond(priors.Uniform):
 def test_a_policy_plays_no_prior_beyond_the_bounds(engine):
     with pytest.raises(InvalidInput, match="`theta` on a ball of radius in"):
         make("thompson", {"engine": engine, "prior": Beyond()}).bind(hrprob.Problem(), users=5)
-
-
-@pytest.mark.parametrize("parts", [{"model": "student-t"}, {"prior": Own()}], ids=str)
-def test_what_an_engine_cannot_start_from_is_said_of_the_policy(parts):
-    policies = {"plain": hrprob.Random(), "mine": hrprob.Thompson(engine="smc", **parts)}
-    with pytest.raises(InvalidInput, match="it integrates θ out, and needs") as complaint:
-        policies["mine"].bind(hrprob.Problem(), users=5)
-    assert complaint.value.field == "engine"
-    with pytest.raises(InvalidInput) as complaint:
-        hrprob.simulate(hrprob.Problem(), policies, users=5, trials=1)
-    assert complaint.value.field == 'policy "mine".engine'
 
 
 @pytest.mark.parametrize(("engine", "learns"), [("laplace", False), ("smc", True)])
@@ -486,7 +474,9 @@ def test_engines_from_outside_compile_once(engine):
     [
         {"eager": True},
         {"model": "student-t"},
+        {"model": "student-t", "engine": "smc"},
         pytest.param({"model": "mixture"}, marks=pytest.mark.study),
+        pytest.param({"model": "mixture", "engine": "smc", "eager": True}, marks=pytest.mark.study),
         pytest.param({"model": "truncated-normal"}, marks=pytest.mark.study),
     ],
     ids=str,

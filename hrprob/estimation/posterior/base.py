@@ -31,7 +31,7 @@ import numpy as np
 from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.nuts import Chains
 from hrprob.estimation.posterior.target import Target, capacity_for
-from hrprob.models import pad
+from hrprob.models import first_rows, pad
 from hrprob.precision import double_precision
 from hrprob.record import with_fields
 
@@ -88,7 +88,11 @@ def has_density(engine: Any) -> bool:
 
 
 def fit(engine: Any, target: Target, data: Any, key: jax.Array, start: Any = None) -> Any:
-    """Return what ``engine`` believes given all of ``data``, in double precision; given none, the prior."""
+    """Return what ``engine`` believes given all of ``data``, in double precision; given none, the prior.
+
+    ``start`` is a belief of the same engine to begin at. The particles of ``smc`` follow the data from their
+    first row on, and always begin at the prior.
+    """
     with double_precision():
         data = program.at_least_a_row(jax.tree.map(jnp.asarray, data))
         if not engine.streaming:
@@ -184,9 +188,7 @@ def _stream(engine: Any, target: Target, data: Any, rows: Any, key: jax.Array) -
     """
 
     def move(belief: Any, number: Any) -> Any:
-        seen = jnp.where(jnp.arange(data.x.shape[0]) <= number, 1.0, 0.0)
-        so_far = type(data)(data.x, data.rounds * seen, data.total * seen, data.squares * seen)
-        return engine.fit(target, [(so_far, number + 1)], belief)
+        return engine.fit(target, [(first_rows(data, number + 1), number + 1)], belief)
 
     def step(number: Any, carry: Any) -> Any:
         belief, due = carry

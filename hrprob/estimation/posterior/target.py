@@ -105,16 +105,16 @@ class Target:
         """Return ln p(z) up to a constant, for many z (points, 2d), from the rows in use."""
         theta, phi = self.coefficients(z)
         total = self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
-
-        def row(data: Any, theta: jax.Array, phi: jax.Array) -> jax.Array:
-            each = jax.vmap(lambda theta, phi: self.model.log_likelihood(theta, phi, data, self.setting))
-            return each(theta, phi)[:, 0]
-
         # A row at a time: adding up over several would turn vector instructions into a scalar loop,
         # six times as slow.
         for data, rows in tables:
-            total = total + sum_over_rows(row, data, rows, (theta, phi), total, size=1)
+            total = total + sum_over_rows(self.row_at_many, data, rows, (theta, phi), total, size=1)
         return total
+
+    def row_at_many(self, data: Any, theta: jax.Array, phi: jax.Array) -> jax.Array:
+        """Return the log likelihood of the only row of ``data`` at many θ and φ (points, d)."""
+        each = jax.vmap(lambda theta, phi: self.model.log_likelihood(theta, phi, data, self.setting))
+        return each(theta, phi)[:, 0]
 
     def curve(self, z: jax.Array, tables: Any) -> tuple[Curve, Curve]:
         """Return ln p with two derivatives in (θ, φ), the normal part left out, and the same in z.

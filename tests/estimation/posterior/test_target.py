@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hrprob.errors import InvalidInput
 from hrprob.estimation.posterior import sites
 from hrprob.estimation.posterior.base import sample
 from hrprob.estimation.posterior.engines import make_engine
@@ -94,16 +93,8 @@ def test_a_prior_on_smaller_balls_is_that_of_smaller_bounds(half):
     np.testing.assert_allclose(drawn.std(axis=0), 1.0, atol=0.065)
 
 
-def test_smc_says_what_balls_its_priors_are_on(half):
-    target = Target(make_model("gaussian"), half, Setting(3))
-    words = "on the balls of the bounds; lower `bounds`, or take laplace, nuts or svi"
-    with pytest.raises(InvalidInput, match=words) as complaint:
-        make_engine("smc").init(target)
-    assert complaint.value.field == "engine"
-
-
 @pytest.mark.study
-@pytest.mark.parametrize("kind", ["nuts", "svi", "laplace"])
+@pytest.mark.parametrize("kind", ["nuts", "svi", "laplace", "smc"])
 def test_every_engine_takes_a_prior_on_smaller_balls(kind, half):
     model, engine = make_model("gaussian"), make_engine(kind)
     with double_precision():
@@ -116,9 +107,11 @@ def test_every_engine_takes_a_prior_on_smaller_balls(kind, half):
         )
     ]
     one, other = (np.concatenate([draws.theta, draws.phi], axis=-1).reshape(-1, 6) for draws in found)
-    if kind == "nuts":
-        # Chains drift apart in their last digits: two means of 4000 draws differ by 0.03 deviations.
-        assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < 0.12 * other.std(axis=0))
+    # Chains drift apart in their last digits: two means of 4000 draws differ by 0.03 deviations. Particles are
+    # over θ and φ under the one prior, over φ under the other: two means of 1024 differ by 0.045.
+    off = {"nuts": 0.12, "smc": 0.2}.get(kind)
+    if off:
+        assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < off * other.std(axis=0))
         np.testing.assert_allclose(one.std(axis=0), other.std(axis=0), rtol=0.1)
     else:
         np.testing.assert_allclose(one, other, atol=1e-5)

@@ -1,0 +1,192 @@
+r"""Particles over φ for normal outcomes, θ integrated out.
+
+Particles are values of φ (in the coordinates z_φ); given φ, θ is normal
+(:mod:`.conjugate`). A user with (x, m, Σr, Σr²) multiplies the weight of a particle by
+the chance of the stay given all before it, with u = θᵀx ~ N(μ, s) and w = f(φᵀx):
+
+.. math:: \ln p = -\tfrac m2 \ln(2\pi w) - \tfrac12\ln(1 + ms/w)
+    - \frac1{2w}\Big[\sum r^2 - 2\mu\sum r + m\mu^2
+    - \frac{s(\sum r - m\mu)^2}{w + ms}\Big].
+
+A draw takes a particle by its weight, θ given it, and keeps the pair as :mod:`.conjugate` says:
+so the prior of θ is the one on the ball, exactly. Moving θ along with φ instead would be refused
+nine times in ten.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.estimation.contraction import contract
+from hrprob.estimation.factors import cholesky
+from hrprob.estimation.posterior.conjugate import (
+    keep_in_ball,
+    log_chance_in_ball,
+    prior_precision,
+    pulled_onto_ball,
+)
+from hrprob.estimation.posterior.rows import once
+from hrprob.estimation.posterior.target import Target, sum_over_rows
+from hrprob.models import Gaussian, priors
+from hrprob.models.ball import from_ball, gain, to_ball
+from hrprob.models.data import Stays
+
+__all__ = ["Given", "absorb", "draw", "inverse_of", "posterior", "serves", "start"]
+
+_PRIORS = (priors.Uniform, priors.Gaussian)
+# Rows looked at by all particles in one step.
+_BLOCK = 32
+
+
+class Given(NamedTuple):
+    """θ given each particle: normal, with this covariance and the mean covariance·sum_rx."""
+
+    covariance: jax.Array  # (particles, d, d)
+    sum_rx: jax.Array  # (particles, d) Σ r x / w
+
+
+class _Sums(NamedTuple):
+    """What all stays say of θ and φ at some φ's."""
+
+    log_variance: jax.Array  # (particles,) Σ m ln w
+    squares: jax.Array  # (particles,) Σ Σr² / w
+    sum_rx: jax.Array  # (particles, d)
+    gram: jax.Array  # (particles, d·d) Σ m x xᵀ / w
+
+
+def serves(target: Target) -> bool:
+    """Say whether θ can be integrated out: normal outcomes, and a prior that is normal or uniform on the ball."""
+    own = type(target.model)
+    normal = isinstance(target.model, Gaussian) and own.row_log_likelihood is Gaussian.row_log_likelihood
+    return normal and type(target.prior) in _PRIORS
+
+
+def start(target: Target, key: jax.Array, particles: int) -> tuple[jax.Array, Given]:
+    """Return particles z_φ (particles, d) from the prior, and θ given each."""
+    d = target.setting.dimension
+    prior = jnp.eye(d) / prior_precision(d, target.setting.bounds.theta, _theta_precision(target))
+    z = target.prior_of_phi(key, particles)
+    return z, Given(jnp.tile(prior, (particles, 1, 1)), jnp.zeros((particles, d)))
+
+
+def absorb(target: Target, z: jax.Array, given: Given, stay: Stays) -> tuple[jax.Array, Given]:
+    """Return the log of the chance of one more stay, x (d,) and its sums (), and θ after it."""
+    phi = to_ball(z, target.setting.bounds.phi)
+    w = target.setting.variance(contract(phi, stay.x))
+    m = stay.rounds
+    along = contract(given.covariance, stay.x)  # (particles, d)
+    s = contract(along, stay.x)
+    mu = contract(along, given.sum_rx)
+    off = stay.total - m * mu
+    spread = stay.squares - 2.0 * mu * stay.total + m * mu * mu - s * off * off / (w + m * s)
+    log_chance = -0.5 * (m * jnp.log(w) + jnp.log1p(m * s / w) + spread / w)
+    shrink = (m / (w + m * s))[:, None, None] * along[:, :, None] * along[:, None, :]
+    return log_chance, Given(given.covariance - shrink, given.sum_rx + (stay.total / w)[:, None] * stay.x)
+
+
+def posterior(target: Target, tables: Any, z: jax.Array) -> tuple[jax.Array, Given]:
+    """Return ln p(z_φ | all stays) of each particle up to a constant, and what θ then is."""
+    n, d = z.shape
+    phi = to_ball(z, target.setting.bounds.phi)
+    sums = _Sums(jnp.zeros(n), jnp.zeros(n), jnp.zeros((n, d)), jnp.zeros((n, d * d)))
+
+    def block(data: Stays, phi: jax.Array) -> _Sums:
+        rows = data.x.shape[0]
+        w = target.setting.variance(contract(phi[:, None, :], data.x))  # (particles, rows)
+        inverse = 1.0 / w
+        pairs = (data.x[:, :, None] * data.x[:, None, :]).reshape(rows, d * d)
+        return _Sums(
+            jnp.log(w) @ data.rounds,
+            inverse @ data.squares,
+            inverse @ (data.total[:, None] * data.x),
+            inverse @ (data.rounds[:, None] * pairs),
+        )
+
+    for data, rows in tables:
+        sums = jax.tree.map(jnp.add, sums, sum_over_rows(block, data, rows, (phi,), sums, size=_BLOCK))
+    prior = prior_precision(d, target.setting.bounds.theta, _theta_precision(target))
+    precision = sums.gram.reshape(n, d, d) + prior * jnp.eye(d)
+    factor = cholesky(precision)
+    covariance = inverse_of(factor)
+    fitted = contract(contract(covariance, sums.sum_rx[:, None, :]), sums.sum_rx)
+    determinant = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
+    value = -0.5 * (sums.log_variance + sums.squares - fitted + contract(z, z)) - determinant
+    return value + _phi_tilt(target, phi), Given(covariance, sums.sum_rx)
+
+
+def draw(
+    target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int, scale: Any
+) -> jax.Array:
+    """Return one draw of (z_θ, z_φ); ``scale`` stretches it about its mean.
+
+    Of some tries at a particle and θ given it the first is taken that is kept.
+    """
+    bounds = target.setting.bounds
+    by_pick, by_theta, by_chance = jax.random.split(key, 3)
+    edges = jnp.cumsum(weight)
+    picks = jnp.searchsorted(edges, jax.random.uniform(by_pick, (tries,)) * edges[-1])
+    picks = jnp.minimum(picks, z.shape[0] - 1)
+    covariance, sum_rx = given.covariance[picks], given.sum_rx[picks]
+    mean = contract(covariance, sum_rx[:, None, :])
+    noise = jax.random.normal(by_theta, mean.shape)
+    thetas = mean + contract(cholesky(covariance), noise[:, None, :])
+    theta, number = keep_in_ball(by_chance, thetas, bounds.theta, _theta_precision(target))
+    # A point pulled onto the sphere has no finite z: take one just within.
+    both = jnp.concatenate([from_ball((1.0 - 1e-12) * theta, bounds.theta), z[picks[number]]])
+
+    def stretched(both: jax.Array) -> jax.Array:
+        centre = _centre(target, z, weight, given)
+        return centre + scale * (both - centre)
+
+    # The mean is worth computing only where there is something to stretch.
+    return once(scale != 1.0, stretched, both)
+
+
+def inverse_of(factor: jax.Array) -> jax.Array:
+    """Return (L Lᵀ)⁻¹ for lower factors L (..., d, d), by forward substitution."""
+    d = factor.shape[-1]
+    rows: list[jax.Array] = []
+    for i in range(d):
+        unit = jnp.zeros(d).at[i].set(1.0)
+        rest = unit - sum((factor[..., i, k, None] * rows[k] for k in range(i)), jnp.zeros(d))
+        rows.append(rest / factor[..., i, i, None])
+    inverse = jnp.stack(rows, axis=-2)  # L⁻¹
+    return jnp.sum(inverse[..., :, :, None] * inverse[..., :, None, :], axis=-3)
+
+
+def _centre(target: Target, z: jax.Array, weight: jax.Array, given: Given) -> jax.Array:
+    """Return the mean of (z_θ, z_φ), from two opposite tries at θ for every particle."""
+    radius, wanted = target.setting.bounds.theta, _theta_precision(target)
+    mean = contract(given.covariance, given.sum_rx[:, None, :])
+    noise = jax.random.normal(jax.random.key(0), mean.shape)
+    off = contract(cholesky(given.covariance), noise[:, None, :])
+    tries = jnp.concatenate([mean + off, mean - off])
+    level = log_chance_in_ball(tries, radius, wanted) + jnp.tile(jnp.log(weight), 2)
+    pulled = pulled_onto_ball(tries, radius)
+    both = jnp.concatenate([_roughly_from_ball(pulled, radius), jnp.tile(z, (2, 1))], axis=-1)
+    return jax.nn.softmax(level) @ both
+
+
+def _roughly_from_ball(theta: jax.Array, radius: Any) -> jax.Array:
+    """Return z of θ (..., d) to a thousandth, for a mean: read from a table instead of searched for."""
+    d = theta.shape[-1]
+    lengths = jnp.linspace(0.0, math.sqrt(d) + 6.0, 128)
+    size = jnp.sqrt(contract(theta, theta))
+    length = jnp.interp(size / radius, lengths * gain(0.5 * lengths**2, d), lengths)
+    return theta * (length / jnp.maximum(size, 1e-12))[..., None]
+
+
+def _theta_precision(target: Target) -> Any:
+    """Return κ₀, the precision of θ under the prior before it is cut to the ball."""
+    if isinstance(target.prior, priors.Uniform):
+        return 0.0
+    return (target.prior.theta_share * target.setting.bounds.theta) ** -2.0
+
+
+def _phi_tilt(target: Target, phi: jax.Array) -> jax.Array:
+    """Return the log density of φ (particles, d) with respect to the uniform prior, up to a constant."""
+    return target.prior.log_tilt(jnp.zeros_like(phi), phi, target.setting)

@@ -1,0 +1,57 @@
+"""Particles over θ and φ together, for any outcome model and any prior.
+
+A particle is z = (z_θ, z_φ). A row of data multiplies its weight by the likelihood of that
+row, and a move looks at all rows one by one: what :mod:`.smc_integrated` does in closed form
+where outcomes are normal costs as much as there are outcomes here, and twice the
+coordinates want more particles for the same accuracy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Data
+
+__all__ = ["Given", "absorb", "draw", "posterior", "start"]
+
+
+# The log of no chance, finite so that particles none of which can be count the same.
+_NEVER = -1e300
+
+
+class Given(NamedTuple):
+    """The coefficients of each particle."""
+
+    theta: jax.Array  # (particles, d)
+    phi: jax.Array  # (particles, d)
+
+
+def start(target: Target, key: jax.Array, particles: int) -> tuple[jax.Array, Given]:
+    """Return particles z (particles, 2d) from the prior, and their coefficients."""
+    z = target.prior_of_both(key, particles)
+    return z, Given(*target.coefficients(z))
+
+
+def absorb(target: Target, z: jax.Array, given: Given, row: Data) -> tuple[jax.Array, Given]:
+    """Return the log likelihood of one more row, without an axis of rows, and the coefficients as they are."""
+    one = jax.tree.map(lambda leaf: leaf[None], row)
+    return jnp.maximum(target.row_at_many(one, *given), _NEVER), given
+
+
+def posterior(target: Target, tables: Any, z: jax.Array) -> tuple[jax.Array, Given]:
+    """Return ln p(z | all rows) of each particle up to a constant, and its coefficients."""
+    return jnp.maximum(target.log_density_of_many(z, tables), _NEVER), Given(*target.coefficients(z))
+
+
+def draw(
+    target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int, scale: Any
+) -> jax.Array:
+    """Return one particle, taken by its weight; ``scale`` stretches it about their mean."""
+    edges = jnp.cumsum(weight)
+    pick = jnp.searchsorted(edges, jax.random.uniform(key) * edges[-1])
+    mean = weight @ z
+    return mean + scale * (z[jnp.minimum(pick, z.shape[0] - 1)] - mean)
