@@ -1,8 +1,9 @@
 """The figures of a diagnosis: ArviZ draws the chains, the rest is in the style of the house.
 
 PIT-ECDF plots are drawn here with the very band that the tests use
-(:mod:`.uniformity`), so that a curve leaves its band where its quantity fails; ArviZ has
-such a band in some of its versions only.
+(:mod:`.uniformity`), corrected for how many curves there are, so that a curve leaves its
+band, and is orange, where its quantity fails; ArviZ has such a band in some of its versions
+only.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator
 from scipy import stats
 
 from hrprob import plots
-from hrprob.diagnostics.uniformity import simultaneous_band
+from hrprob.diagnostics.uniformity import holm, simultaneous_band, uniformity_p_value
 
 __all__ = [
     "bar_range",
@@ -172,10 +173,13 @@ def plot_pit(places: Mapping[str, np.ndarray], error_rate: float, columns: int =
     places : mapping of str to ndarray
         Numbers that should be uniform, by what they are the places of.
     error_rate : float
-        Chance that a curve of uniform numbers leaves its band.
+        Chance at most that any curve leaves its band where all numbers are uniform.
     columns : int
         Panels in a row.
     """
+    fails = _failing(places.values(), error_rate)
+    # Where Holm's correction stops: those that fail have p-values below this level, the others none.
+    level = error_rate / max(1, np.sum(~fails))
     columns = min(columns, len(places))
     rows = -(-len(places) // columns)
     with plots.style():
@@ -183,8 +187,8 @@ def plot_pit(places: Mapping[str, np.ndarray], error_rate: float, columns: int =
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes in panels.flat[len(places) :]:
             axes.set_visible(False)
-        for axes, (name, numbers) in zip(panels.flat, places.items(), strict=False):
-            _draw_pit(axes, np.asarray(numbers).ravel(), error_rate)
+        for axes, (name, numbers), failing in zip(panels.flat, places.items(), fails, strict=False):
+            _draw_pit(axes, np.asarray(numbers).ravel(), level, failing)
             axes.set_title(name, loc="left", fontsize=7)
         for row in panels:
             row[0].set_ylabel("ECDF − z")
@@ -193,26 +197,37 @@ def plot_pit(places: Mapping[str, np.ndarray], error_rate: float, columns: int =
     return figure
 
 
-def _draw_pit(axes: Axes, numbers: np.ndarray, error_rate: float) -> None:
+def _failing(places: Iterable[np.ndarray], error_rate: float) -> np.ndarray:
+    """Return which numbers are not uniform, by the tests and the correction that verdicts go by."""
+    failing: np.ndarray = holm([uniformity_p_value(numbers) for numbers in places]) < error_rate
+    return failing
+
+
+def _draw_pit(axes: Axes, numbers: np.ndarray, error_rate: float, failing: bool) -> None:
     z, low, high = simultaneous_band(numbers.size, error_rate)
     axes.fill_between(z, low - z, high - z, step="mid", color="#D9D9D9", linewidth=0)
-    ordered = np.sort(numbers)
-    share = np.searchsorted(ordered, z, side="right") / numbers.size
-    outside = np.any((share < low - 1e-12) | (share > high + 1e-12))
-    axes.plot(z, share - z, color=plots.look_of(1 if outside else 0).color)
+    share = np.searchsorted(np.sort(numbers), z, side="right") / numbers.size
+    axes.plot(z, share - z, color=_colour(failing))
     axes.axhline(0, color="#000000", linewidth=0.5)
     axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
 
 
-def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
+def _colour(failing: bool) -> str:
+    return plots.look_of(1 if failing else 0).color
+
+
+def plot_ranks(found: Mapping[str, xarray.DataArray], error_rate: float) -> Figure:
     """Draw histograms of places, one row an engine and one column a quantity.
 
-    The range holds all bars of a uniform one in 99 of 100 cases.
+    Those are orange whose places are not uniform, by the same test as in :func:`plot_pit`.
 
     Parameters
     ----------
     found : mapping of str to DataArray
         Places over quantity and data_set, by engine.
+    error_rate : float
+        Chance at most that any histogram of a row is orange, and that any bar leaves its range, where
+        all numbers are uniform.
     """
     with plots.style():
         names = [str(name) for name in next(iter(found.values())).quantity.values]
@@ -221,15 +236,13 @@ def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
         for row, (engine, places) in zip(panels, found.items(), strict=True):
             sets = places.sizes["data_set"]
             bins = 10 if sets >= 100 else 5
-            low, high = bar_range(sets, bins)
-            for axes, name in zip(row, names, strict=True):
-                counts, edges = np.histogram(places.sel(quantity=name).values, bins, (0, 1))
-                heights = counts * bins / sets
+            low, high = bar_range(sets, bins, error_rate / len(names))
+            for axes, numbers, failing in zip(
+                row, places.values, _failing(places.values, error_rate), strict=True
+            ):
+                counts, edges = np.histogram(numbers, bins, (0, 1))
                 axes.axhspan(low, high, color="#D9D9D9", linewidth=0)
-                outside = np.any((heights < low) | (heights > high))
-                axes.stairs(
-                    heights, edges, fill=True, alpha=0.7, color=plots.look_of(1 if outside else 0).color
-                )
+                axes.stairs(counts * bins / sets, edges, fill=True, alpha=0.7, color=_colour(failing))
                 axes.grid(visible=False)
                 axes.set_xticks([])
             row[0].set_ylabel(f"{engine}\n{sets} sets", fontsize=7)
@@ -239,12 +252,12 @@ def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
     return figure
 
 
-def bar_range(sets: int, bins: int, error_rate: float = 0.01) -> tuple[float, float]:
+def bar_range(sets: int, bins: int, error_rate: float) -> tuple[float, float]:
     """Return between which heights all bars of a histogram of uniform numbers lie, their mean being 1.
 
     Examples
     --------
-    >>> bar_range(200, 10)
+    >>> bar_range(200, 10, 0.01)
     (0.4, 1.75)
     """
     tails = (error_rate / (2 * bins), 1.0 - error_rate / (2 * bins))

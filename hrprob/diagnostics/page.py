@@ -12,9 +12,10 @@ import xarray
 from matplotlib.figure import Figure
 
 import hrprob
-from hrprob.diagnostics import figures
+from hrprob.diagnostics import figures, sbc
 from hrprob.diagnostics.reneging import is_certain
 from hrprob.diagnostics.study import AT_TRUTH, DELTA, Diagnosis, for_many
+from hrprob.diagnostics.verdicts import ERROR_RATE
 from hrprob.estimation.posterior.base import export
 from hrprob.record import describe
 from hrprob.report import Report
@@ -36,12 +37,13 @@ _CAPTIONS = {
     "coverage": "Coverage of central intervals for σ²(x), less their level. Fresh contexts are drawn as those of a user: "
     "all of them, the thirds with the least and the largest predicted σ², the thirds best explored and rarest. "
     "Served: the context that the policy picks next.",
-    "pit": "Where σ²(x) stands among its draws: empirical distribution function less the diagonal. The band holds the "
-    "whole curve of a calibrated posterior in 99 of 100 cases.",
+    "pit": "Where σ²(x) stands among its draws: empirical distribution function less the diagonal. The bands hold "
+    "all curves of a calibrated posterior in 99 of 100 cases; a curve that leaves its band is orange.",
     "sbc": "Simulation-based calibration of the engine in use after {users} users: places of the truth among the draws, "
-    "less the diagonal, with 99 % simultaneous bands. The table has all numbers of users.",
-    "ranks": "The same places as histograms, for every engine, after {users} users; grey holds all bars of a uniform "
-    "histogram in 99 of 100 cases.",
+    "less the diagonal. The bands hold the curves of all quantities in 99 of 100 cases where the engine is sound; what "
+    "leaves its band fails, and is orange. The table has all numbers of users.",
+    "ranks": "The same places as histograms, for every engine, after {users} users. Orange: what fails by the test above. "
+    "Grey holds all bars of a row in 99 of 100 cases where the engine is sound.",
     "trace": "Chains of nuts on one data set (ArviZ).",
     "rank": "Ranks of each chain's draws among all, less the diagonal, with a simultaneous band or its p-value (ArviZ); "
     "draws are thinned to about as many as they are worth.",
@@ -83,15 +85,18 @@ def _places(found: Mapping[str, Any]) -> Figure:
         for kind, point in (("fresh", "fresh 1"), ("served", "served"))
         for users in places.users.values
     }
-    return figures.plot_pit(named, 0.01, columns=places.sizes["users"])
+    return figures.plot_pit(named, ERROR_RATE, columns=places.sizes["users"])
 
 
 def _ranks(found: Mapping[str, Any]) -> Figure:
     engine = found["study"].engine.kind
     ranked = _middle(found["ranks"][engine])
-    return figures.plot_pit(
-        {str(name): ranked.sel(quantity=name).values for name in ranked.quantity.values}, 0.01
-    )
+    named = {str(name): ranked.sel(quantity=name).values for name in ranked.quantity.values}
+    return figures.plot_pit(named, sbc.ERROR_RATE)
+
+
+def _histograms(found: Mapping[str, Any]) -> Figure:
+    return figures.plot_ranks({name: _middle(of) for name, of in found["ranks"].items()}, sbc.ERROR_RATE)
 
 
 def _reliability(found: Mapping[str, Any]) -> Figure | None:
@@ -108,10 +113,7 @@ _FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure 
     "coverage": (("coverage",), lambda found: figures.plot_coverage(found["coverage"])),
     "pit": (("places",), _places),
     "sbc": (("ranks",), _ranks),
-    "ranks": (
-        ("ranks",),
-        lambda found: figures.plot_ranks({name: _middle(of) for name, of in found["ranks"].items()}),
-    ),
+    "ranks": (("ranks",), _histograms),
     "trace": (("posteriors",), _of_chains(figures.plot_trace)),
     "energy": (("posteriors",), _of_chains(figures.plot_energy)),
     # It takes longest to make, and could be made as soon as there are chains: others go first.
@@ -119,7 +121,7 @@ _FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure 
     "sets": (("sets",), lambda found: figures.plot_sets(found["sets"])),
     "owed": (("owed",), lambda found: figures.plot_owed(found["owed"])),
     "reneging": (("reliability",), _reliability),
-    "loo": (("loo",), lambda found: figures.plot_pit({"outcomes": found["loo"].place.values}, 0.01)),
+    "loo": (("loo",), lambda found: figures.plot_pit({"outcomes": found["loo"].place.values}, ERROR_RATE)),
     "residuals": (("residuals",), lambda found: figures.plot_residuals(found["residuals"])),
     "models": (("comparison",), lambda found: figures.plot_models(found["comparison"])),
     "estimates": (("estimates",), lambda found: figures.plot_estimates(found["estimates"][AT_TRUTH])),
@@ -453,7 +455,7 @@ def _reneging(page: Report, done: Diagnosis) -> None:
                     float(of.p_value),
                 ]
             )
-            good.append(None if float(of.p_value) >= 0.01 else False)
+            good.append(None if float(of.p_value) >= ERROR_RATE else False)
     header = ["truths", "predictor", "observed − said (points)", "Brier", "log score", "stay", "p"]
     page.table(header, rows, "Did users leave after their first round?", good)
 

@@ -5,7 +5,8 @@ import pytest
 import xarray
 from arviz_base import from_dict
 
-from hrprob.diagnostics import figures
+from hrprob import plots
+from hrprob.diagnostics import figures, sbc
 
 
 def colours(figure):
@@ -20,10 +21,36 @@ def test_a_curve_that_leaves_its_band_is_marked():
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["sound", "not"]
 
 
+def leaves_its_band(axes):
+    x, y = axes.lines[0].get_data()
+    # A hair nearer the middle: what touches an edge is within.
+    points = np.stack([0.5 + (x - 0.5) * (1 - 1e-6), y * (1 - 1e-6)], axis=1)
+    return not axes.collections[0].get_paths()[0].contains_points(points).all()
+
+
+def test_a_curve_is_orange_and_leaves_its_band_where_its_quantity_fails():
+    powers = np.array([1.0] * 6 + [1.25, 1.3, 1.35, 1.4, 1.5, 2.0])[:, None]
+    names = [f"q{number}" for number in range(12)]
+    places = xarray.DataArray(
+        np.random.default_rng(18).uniform(size=(1, 12, 200)) ** powers,
+        dims=("users", "quantity", "data_set"),
+        coords={"users": [30], "quantity": names},
+    )
+    judged = sbc.judge(places)
+    # One by one six would fail, by Bonferroni's correction three.
+    limits = (sbc.ERROR_RATE, sbc.ERROR_RATE / 12)
+    assert [int(np.sum(judged.p_value < limit)) for limit in limits] == [6, 3]
+    failing = (~judged.passed.values[0]).tolist()
+    figure = figures.plot_pit(dict(zip(names, places.values[0], strict=True)), sbc.ERROR_RATE)
+    assert [colour == plots.look_of(1).color for colour in colours(figure)] == failing
+    assert [leaves_its_band(axes) for axes in figure.axes] == failing
+    assert sum(failing) == 5
+
+
 def test_bars_of_uniform_histograms_seldom_leave_their_range():
     rng = np.random.default_rng(1)
     heights = rng.multinomial(200, np.full(10, 0.1), size=4000) * 10 / 200
-    low, high = figures.bar_range(200, 10)
+    low, high = figures.bar_range(200, 10, 0.01)
     left = np.mean(np.any((heights < low) | (heights > high), axis=1))
     # Bonferroni over discrete counts errs on the safe side; three binomial errors of 0.0016.
     assert 0.001 < left < 0.01 + 3 * 0.0016
@@ -34,7 +61,7 @@ def test_ranks_have_a_row_for_each_engine():
     places = xarray.DataArray(
         rng.uniform(size=(2, 100)), dims=("quantity", "data_set"), coords={"quantity": ["θ1", "h"]}
     )
-    figure = figures.plot_ranks({"one": places, "two": places**3})
+    figure = figures.plot_ranks({"one": places, "two": places**3}, 0.01)
     faces = [axes.patches[-1].get_facecolor() for axes in figure.axes]
     assert len(faces) == 4
     assert faces[0] == faces[1]
