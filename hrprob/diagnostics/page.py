@@ -258,11 +258,7 @@ def _health(page: Report, done: Diagnosis) -> None:
                 _least(of.ess_bulk),
                 _least(of.ess_tail),
                 _largest(of.mcse / of["sd"]),
-                *(
-                    None if np.isnan(of[name]) else float(of[name])
-                    for name in ("divergences", "bfmi", "pareto_k")
-                ),
-                float(of.effective),
+                *(float(of[name]) for name in ("divergences", "bfmi", "pareto_k", "effective")),
             ]
         )
     header = [
@@ -465,12 +461,13 @@ def _outcomes(page: Report, done: Diagnosis) -> None:
     rows = [
         [
             str(name),
-            float(table.elpd.sel(model=name)),
-            f"{float(table.ahead.sel(model=name)):+.1f} ± {float(table.ahead_se.sel(model=name)):.1f}",
-            float(table.p_loo.sel(model=name)),
-            f"{100 * float(table.bad_k.sel(model=name)):.1f} %",
+            float(of.elpd),
+            f"{float(of.ahead):+.1f} ± {float(of.ahead_se):.1f}" if np.isfinite(of.ahead) else None,
+            float(of.p_loo),
+            f"{100 * float(of.bad_k):.1f} %",
         ]
         for name in table.model.values
+        for of in [table.sel(model=name)]
     ]
     page.table(
         ["model", "elpd", f"ahead of {table.attrs['reference']}", "effective parameters", "k̂ above 0.7"],
@@ -507,5 +504,6 @@ def _estimates(page: Report, done: Diagnosis) -> None:
         ],
         rows,
         "Mean squared errors, summed over coefficients; efficiency is the second over the first. Error / se: root mean "
-        "square, 1 if standard errors mean what they say.",
+        "square, 1 if standard errors mean what they say; empty where the noise has no fourth moment, without which φ̂ has "
+        "no standard errors.",
     )
