@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from hrprob.report import Report
 __all__ = ["draw", "write_page"]
 
 _VERSIONS = ("paper", "corrected")
+# Of more numbers than these, the first few and the last are written.
+_MOST_LISTED, _FIRST_LISTED = 4, 3
 _PARTS = {
     "calibration": "Intervals for σ²(x)",
     "sbc": "Simulation-based calibration",
@@ -42,7 +44,7 @@ _CAPTIONS = {
     "sbc": "Simulation-based calibration of the engine in use after {users} users: places of the truth among the draws, "
     "less the diagonal. The bands hold the curves of all quantities in 99 of 100 cases where the engine is sound; what "
     "leaves its band fails, and is orange. The table has all numbers of users.",
-    "ranks": "The same places as histograms, for every engine, after {users} users. Orange: what fails by the test above. "
+    "ranks": "Such places as histograms, for every engine ({each}). Orange: what fails by the test above. "
     "Grey holds all bars of a row in 99 of 100 cases where the engine is sound.",
     "trace": "Chains of nuts on one data set (ArviZ).",
     "rank": "Ranks of each chain's draws among all, less the diagonal, with a simultaneous band or its p-value (ArviZ); "
@@ -180,13 +182,32 @@ def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool) -> None:
         write(page, done)
         for name in shown[part]:
             if (folder / f"{name}.png").exists():
-                users = int(_middle(done.ranks[study.engine.kind]).users)
-                page.figure(folder / f"{name}.png", _CAPTIONS[name].format(users=users))
+                page.figure(folder / f"{name}.png", _caption(name, done))
     page.footer(
         f"hrprob {hrprob.__version__}; the numbers of this page are in calibration.json, the arrays behind them in "
         "diagnostics.nc."
     )
     path.write_text(page.render(), encoding="utf-8")
+
+
+def _caption(name: str, done: Diagnosis) -> str:
+    users = {engine: int(_middle(of).users) for engine, of in done.ranks.items()}
+    return _CAPTIONS[name].format(users=users[done.study.engine.kind], each=_after(users))
+
+
+def _after(users: Mapping[str, int]) -> str:
+    """Return after how many users engines are looked at.
+
+    Examples
+    --------
+    >>> _after({"nuts": 30, "smc": 30}), _after({"nuts": 30, "smc": 100})
+    ('after 30 users', 'nuts after 30 users, smc after 100')
+    """
+    first, *others = users.items()
+    if len(set(users.values())) == 1:
+        return f"after {first[1]} users"
+    named = [f"{first[0]} after {first[1]} users", *(f"{engine} after {number}" for engine, number in others)]
+    return ", ".join(named)
 
 
 def _calibration(page: Report, done: Diagnosis) -> None:
@@ -428,11 +449,13 @@ def _error_of_share(number: int) -> str:
 
 
 def _reneging(page: Report, done: Diagnosis) -> None:
+    when = ", ".join(
+        f"{truths} after {_listed(of.user.values - 1)} of them" for truths, of in done.predicted.items()
+    )
     page.text(
-        "Predictions are for the next user, by what the users before had shown, whenever their number has grown by a tenth. "
-        "p is that of the share as a whole and all bins being right "
-        "(t and Wald tests over data sets, twice the smaller). Scores are losses; excess over the posterior's is paired "
-        "by data set. Stay: minus the log probability of the whole stay."
+        f"Predictions are for the next user, by what the users before had shown: {when}. p is that of the share as a whole "
+        "and all bins being right (t and Wald tests over data sets, twice the smaller). Scores are losses; excess over the "
+        "posterior's is paired by data set. Stay: minus the log probability of the whole stay."
     )
     rows, good = [], []
     for truths, table in done.reliability.items():
@@ -454,6 +477,19 @@ def _reneging(page: Report, done: Diagnosis) -> None:
             good.append(None if float(of.p_value) >= ERROR_RATE else False)
     header = ["truths", "predictor", "observed − said (points)", "Brier", "log score", "stay", "p"]
     page.table(header, rows, "Did users leave after their first round?", good)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Return numbers one by one, where they are few.
+
+    Examples
+    --------
+    >>> _listed([10, 30, 100]), _listed(range(10, 40, 5))
+    ('10, 30 and 100', '10, 15, 20, … and 35')
+    """
+    *first, last = [f"{number:,}" for number in numbers]
+    shown = first if len(first) <= _MOST_LISTED else [*first[:_FIRST_LISTED], "…"]
+    return " and ".join(filter(None, [", ".join(shown), last]))
 
 
 def _outcomes(page: Report, done: Diagnosis) -> None:
