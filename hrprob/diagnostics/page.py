@@ -43,12 +43,13 @@ _CAPTIONS = {
     "all curves of a calibrated posterior in 99 of 100 cases; a curve that leaves its band is orange.",
     "sbc": "Simulation-based calibration of the engine in use after {users} users: places of the truth among the draws, "
     "less the diagonal. The bands hold the curves of all quantities in 99 of 100 cases where the engine is sound; what "
-    "leaves its band fails, and is orange. The table has all numbers of users.",
-    "ranks": "Such places as histograms, for every engine ({each}). Orange: what fails by the test above. "
-    "Grey holds all bars of a row in 99 of 100 cases where the engine is sound.",
-    "trace": "Chains of nuts on one data set (ArviZ).",
-    "rank": "Ranks of each chain's draws among all, less the diagonal, with a simultaneous band or its p-value (ArviZ); "
-    "draws are thinned to about as many as they are worth.",
+    "leaves its band fails, and is orange. Of more than twelve quantities there are those with the least p. The table "
+    "has all numbers of users.",
+    "ranks": "Such places as histograms, for every engine ({each}): twelve quantities at most, those with the least p for any "
+    "engine. Orange: what fails by the test above. Grey holds all bars of an engine in 99 of 100 cases where it is sound.",
+    "trace": "Chains of nuts on one data set (ArviZ): θ and φ, of more than four features those with the largest R-hat.",
+    "rank": "Ranks of each chain's draws among all, less the diagonal, with a simultaneous band or its p-value (ArviZ), of "
+    "the same coefficients; draws are thinned to about as many as they are worth.",
     "energy": "Energy of the chains: the fraction of missing information, and marginal against transition energy (ArviZ).",
     "sets": "Printed radii of the sets for φ* and θ*, quantiles of the GLSE's error over replications, and the "
     "posterior's radius about the GLSE.",
@@ -59,7 +60,7 @@ _CAPTIONS = {
     "loo": "Leave-one-out places of single outcomes (by ArviZ), less the diagonal, with a 99 % simultaneous band.",
     "residuals": "Shape of the standardised residuals: of data drawn anew from the posterior, and of the data.",
     "models": "Expected log predictive density of a new round, against the model in use.",
-    "estimates": "Both estimates of the coefficients (four of them at most) as users arrive, in one data set.",
+    "estimates": "Both estimates of the coefficients (the first four features at most) as users arrive, in one data set.",
     "efficiency": "Efficiency of the GLSE: mean squared error of the posterior mean over its own, two standard errors.",
 }
 
@@ -87,7 +88,7 @@ def _places(found: Mapping[str, Any]) -> Figure:
         for kind, point in (("fresh", "fresh 1"), ("served", "served"))
         for users in places.users.values
     }
-    return figures.plot_pit(named, ERROR_RATE, columns=places.sizes["users"])
+    return figures.plot_pit(named, ERROR_RATE, columns=places.sizes["users"], most=len(named))
 
 
 def _ranks(found: Mapping[str, Any]) -> Figure:
