@@ -408,8 +408,6 @@ def _reproduce(arguments: argparse.Namespace) -> None:
     from hrprob.reproduce.parts import PANELS
 
     say = _teller(arguments)
-    if arguments.quick:
-        say("QUICK: too few users and trials to compare anything; this only shows that it works.")
     with _named_as_options(*_SIZES):
         done = reproduce(
             arguments.out,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -133,8 +134,17 @@ class Report:
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return f"<td>{html.escape('' if value is None else str(value))}</td>"
+    """Return a cell of a table, empty of None and of what is not a number.
+
+    Examples
+    --------
+    >>> [_cell(value) for value in (2.5, float("nan"), None, "greedy")]
+    ['<td class="number">2.5</td>', '<td></td>', '<td></td>', '<td>greedy</td>']
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "<td></td>"
+    if isinstance(value, bool | str):
+        return f"<td>{html.escape(str(value))}</td>"
     return f'<td class="number">{html.escape(_number(value))}</td>'
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ __all__ = [
     "check_numbers",
     "given",
     "inside",
+    "kind_or_table",
     "names_of",
     "required_of",
     "table_of",
@@ -81,6 +83,26 @@ def make_named(field: str, wanted: Any, known: Mapping[str, Any]) -> Any:
         must = f"must have the parameters of {kind!r} only"
         raise InvalidInput(field, must, table, f"they are {', '.join(names)}" if names else "it has none")
     return within(field, lambda: known[kind](**table))
+
+
+def kind_or_table(option: str, text: str) -> Any:
+    """Return a kind by its name, or the table of TOML that an option of the command line has in its place.
+
+    Examples
+    --------
+    >>> kind_or_table("--model", '{kind = "student-t", df = 6.0}')
+    {'kind': 'student-t', 'df': 6.0}
+    """
+    if not text.lstrip().startswith("{"):
+        return text
+    must, remedy = "must be a name, or a table of TOML", "for example {kind = 'nuts', chains = 2}"
+    try:
+        read = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(option, must, text, f"{error}; {remedy}") from None
+    if list(read) != ["value"]:
+        raise InvalidInput(option, f"{must}, and nothing after it", text, remedy)
+    return read["value"]
 
 
 def table_of(field: str, tables: Mapping[str, Any], remedy: str) -> Mapping[str, Any]:

@@ -155,6 +155,7 @@ def test_files_that_are_none(call, tmp_path):
     [
         (["--engine", "gibbs"], "`--engine` must be one of 'nuts', 'svi', 'laplace', 'smc'"),
         (["--engine", "{kind = nuts}"], "`--engine` must be a name, or a table of TOML"),
+        (["--model", '{kind = "student-t"}\ndf = 3'], "a table of TOML, and nothing after it, got"),
         (["--engine", '{kind = "nuts", chains = 0}'], "`--engine.chains`"),
         (["--model", "cauchy"], "`--model` must be one of"),
         (["--model", '{kind = "student-t", df = 1.0}'], "`--model.df`"),

@@ -16,7 +16,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-import tomllib
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +29,7 @@ from hrprob.diagnostics.page import draw, write_page
 from hrprob.diagnostics.study import DEFAULT, QUICK, Diagnosis, diagnose, for_many, study_of
 from hrprob.errors import InvalidInput
 from hrprob.record import describe
+from hrprob.tables import kind_or_table
 
 __all__ = ["run", "to_plain", "to_tree", "write_account", "write_data", "write_report"]
 
@@ -43,14 +43,14 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str], pr
             experiment = experiment.replace(seed=arguments.seed)
         except InvalidInput as error:
             raise InvalidInput("--seed", error.must, error.got, error.remedy) from None
-    engine = None if arguments.engine is None else _named("--engine", arguments.engine)
+    engine = None if arguments.engine is None else kind_or_table("--engine", arguments.engine)
     study = study_of(
         experiment.problem, experiment.policies, policy=arguments.policy, engine=engine, seed=experiment.seed
     )
     sizes = QUICK if arguments.quick else DEFAULT
-    if arguments.quick:
-        say("QUICK: too few data sets for fine distinctions; this shows that it works.")
     with output.staged(arguments.out, job="diagnose") as folder:
+        if arguments.quick:
+            say("QUICK: too few data sets for fine distinctions; this shows that it works.")
         drawn: set[str] = set()
         with plots.saving_aside() as save:
 
@@ -77,17 +77,6 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str], pr
 
 
 _MARKS = {True: "✓", False: "✗", None: "·"}
-
-
-def _named(option: str, text: str) -> Any:
-    """Return a kind, or the table that was written in its place."""
-    if not text.lstrip().startswith("{"):
-        return text
-    try:
-        return tomllib.loads(f"it = {text}")["it"]
-    except tomllib.TOMLDecodeError as error:
-        remedy = 'write it as {kind = "nuts", draws = 500}'
-        raise InvalidInput(option, "must be a kind or a table", text, f"{remedy}; {error}") from None
 
 
 def write_report(done: Diagnosis, out: str | Path) -> None:

@@ -1,8 +1,9 @@
 """The figures of a diagnosis: ArviZ draws the chains, the rest is in the style of the house.
 
 PIT-ECDF plots are drawn here with the very band that the tests use
-(:mod:`.uniformity`), so that a curve leaves its band where its quantity fails; ArviZ has
-such a band in some of its versions only.
+(:mod:`.uniformity`), corrected for how many curves there are, so that a curve leaves its
+band, and is orange, where its quantity fails; ArviZ has such a band in some of its versions
+only.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator
 from scipy import stats
 
 from hrprob import plots
-from hrprob.diagnostics.uniformity import simultaneous_band
+from hrprob.diagnostics.uniformity import holm, simultaneous_band, uniformity_p_value
 
 __all__ = [
     "bar_range",
@@ -44,7 +45,8 @@ __all__ = [
 PAGE_WIDTH = 2 * plots.COLUMN_WIDTH + 0.2
 _QUIET = "#555555"
 _COEFFICIENTS = ["theta", "phi"]
-_CHAINS: dict[str, Any] = {"figure_kwargs": {"figsize": (PAGE_WIDTH, 3.6)}, "col_wrap": 4}
+# Panels of chains in a row, and inches of a row.
+_CHAINS_IN_A_ROW, _CHAINS_HEIGHT = 4, 1.8
 # Draws of a chain that are ranked at least, however much they depend on each other.
 _LEAST_DRAWS = 100
 _SYMBOLS = {"phi": "φ", "theta": "θ"}
@@ -55,8 +57,8 @@ _OWED = {
     "rest": "the rest of the bound",
     "simultaneity": "simultaneity in n",
 }
-# Features drawn, where there are many.
-_MOST_FEATURES = 4
+# Features and ranked quantities drawn, where there are many: all that fit side by side on a page.
+_MOST_FEATURES, _MOST_QUANTITIES = 4, 12
 
 
 def plot_sets(found: Mapping[str, xarray.Dataset]) -> Figure:
@@ -164,7 +166,9 @@ def plot_coverage(coverage: xarray.Dataset) -> Figure:
     return figure
 
 
-def plot_pit(places: Mapping[str, np.ndarray], error_rate: float, columns: int = 6) -> Figure:
+def plot_pit(
+    places: Mapping[str, np.ndarray], error_rate: float, columns: int = 6, most: int = _MOST_QUANTITIES
+) -> Figure:
     """Draw the empirical distribution function of places less the diagonal, with simultaneous bands.
 
     Parameters
@@ -172,79 +176,100 @@ def plot_pit(places: Mapping[str, np.ndarray], error_rate: float, columns: int =
     places : mapping of str to ndarray
         Numbers that should be uniform, by what they are the places of.
     error_rate : float
-        Chance that a curve of uniform numbers leaves its band.
-    columns : int
-        Panels in a row.
+        Chance at most that any curve leaves its band where all numbers are uniform.
+    columns, most : int
+        Panels in a row, and in all: where there are more, those with the least p-values are drawn.
     """
-    columns = min(columns, len(places))
-    rows = -(-len(places) // columns)
+    names = list(places)
+    p_values = _p_values(places.values())
+    fails = holm(p_values) < error_rate
+    # Where Holm's correction stops: those that fail have p-values below this level, the others none.
+    level = error_rate / max(1, int(np.sum(~fails)))
+    shown = _least(p_values, most)
+    columns = min(columns, len(shown))
+    rows = -(-len(shown) // columns)
     with plots.style():
         figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 1.15 * rows), layout="constrained")
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        for axes in panels.flat[len(places) :]:
+        for axes in panels.flat[len(shown) :]:
             axes.set_visible(False)
-        for axes, (name, numbers) in zip(panels.flat, places.items(), strict=False):
-            _draw_pit(axes, np.asarray(numbers).ravel(), error_rate)
-            axes.set_title(name, loc="left", fontsize=7)
+        for axes, place in zip(panels.flat, shown, strict=False):
+            _draw_pit(axes, np.asarray(places[names[place]]).ravel(), level, fails[place])
+            axes.set_title(names[place], loc="left", fontsize=7)
         for row in panels:
             row[0].set_ylabel("ECDF − z")
-        for axes in panels[-1]:
+        for axes in panels.flat[len(shown) - columns : len(shown)]:  # the lowest of each column
             axes.set_xlabel("place z")
+            axes.tick_params(labelbottom=True)
     return figure
 
 
-def _draw_pit(axes: Axes, numbers: np.ndarray, error_rate: float) -> None:
+def _p_values(places: Iterable[np.ndarray]) -> np.ndarray:
+    return np.array([uniformity_p_value(numbers) for numbers in places])
+
+
+def _least(values: np.ndarray, most: int) -> np.ndarray:
+    """Return the places of the least ``most`` values, in order."""
+    return np.sort(np.argsort(values, kind="stable")[:most])
+
+
+def _draw_pit(axes: Axes, numbers: np.ndarray, error_rate: float, failing: bool) -> None:
     z, low, high = simultaneous_band(numbers.size, error_rate)
     axes.fill_between(z, low - z, high - z, step="mid", color="#D9D9D9", linewidth=0)
-    ordered = np.sort(numbers)
-    share = np.searchsorted(ordered, z, side="right") / numbers.size
-    outside = np.any((share < low - 1e-12) | (share > high + 1e-12))
-    axes.plot(z, share - z, color=plots.look_of(1 if outside else 0).color)
+    share = np.searchsorted(np.sort(numbers), z, side="right") / numbers.size
+    axes.plot(z, share - z, color=_colour(failing))
     axes.axhline(0, color="#000000", linewidth=0.5)
     axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
 
 
-def plot_ranks(found: Mapping[str, xarray.DataArray]) -> Figure:
+def _colour(failing: bool) -> str:
+    return plots.look_of(1 if failing else 0).color
+
+
+def plot_ranks(found: Mapping[str, xarray.DataArray], error_rate: float) -> Figure:
     """Draw histograms of places, one row an engine and one column a quantity.
 
-    The range holds all bars of a uniform one in 99 of 100 cases.
+    Those are orange whose places are not uniform, by the same test as in :func:`plot_pit`.
 
     Parameters
     ----------
     found : mapping of str to DataArray
-        Places over quantity and data_set, by engine.
+        Places over quantity and data_set, by engine. Of more than twelve quantities, those with the
+        least p-values for any engine are drawn.
+    error_rate : float
+        Chance at most that any histogram of a row is orange, and that any bar leaves its range, where
+        all numbers are uniform.
     """
     with plots.style():
-        names = [str(name) for name in next(iter(found.values())).quantity.values]
+        p_values = {engine: _p_values(places.values) for engine, places in found.items()}
+        shown = _least(np.min(list(p_values.values()), axis=0), _MOST_QUANTITIES)
         figure = Figure(figsize=(PAGE_WIDTH, 0.45 + 0.75 * len(found)), layout="constrained")
-        panels = figure.subplots(len(found), len(names), sharex=True, sharey=True, squeeze=False)
+        panels = figure.subplots(len(found), len(shown), sharex=True, sharey=True, squeeze=False)
         for row, (engine, places) in zip(panels, found.items(), strict=True):
-            sets = places.sizes["data_set"]
+            quantities, sets = places.shape
             bins = 10 if sets >= 100 else 5
-            low, high = bar_range(sets, bins)
-            for axes, name in zip(row, names, strict=True):
-                counts, edges = np.histogram(places.sel(quantity=name).values, bins, (0, 1))
-                heights = counts * bins / sets
+            low, high = bar_range(sets, bins, error_rate / quantities)
+            fails = holm(p_values[engine]) < error_rate
+            for axes, place in zip(row, shown, strict=True):
+                counts, edges = np.histogram(places.values[place], bins, (0, 1))
                 axes.axhspan(low, high, color="#D9D9D9", linewidth=0)
-                outside = np.any((heights < low) | (heights > high))
-                axes.stairs(
-                    heights, edges, fill=True, alpha=0.7, color=plots.look_of(1 if outside else 0).color
-                )
+                axes.stairs(counts * bins / sets, edges, fill=True, alpha=0.7, color=_colour(fails[place]))
                 axes.grid(visible=False)
                 axes.set_xticks([])
             row[0].set_ylabel(f"{engine}\n{sets} sets", fontsize=7)
+        names = next(iter(found.values())).quantity.values[shown]
         for axes, name in zip(panels[0], names, strict=True):
-            axes.set_title(name, fontsize=6)
+            axes.set_title(str(name), fontsize=6)
         figure.supxlabel("place of the truth among the draws, 0 to 1", fontsize=7)
     return figure
 
 
-def bar_range(sets: int, bins: int, error_rate: float = 0.01) -> tuple[float, float]:
+def bar_range(sets: int, bins: int, error_rate: float) -> tuple[float, float]:
     """Return between which heights all bars of a histogram of uniform numbers lie, their mean being 1.
 
     Examples
     --------
-    >>> bar_range(200, 10)
+    >>> bar_range(200, 10, 0.01)
     (0.4, 1.75)
     """
     tails = (error_rate / (2 * bins), 1.0 - error_rate / (2 * bins))
@@ -345,6 +370,8 @@ def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:
             axes.set_xlabel("users")
         handles, labels = panels[0, 0].get_legend_handles_labels()
         title = "bands: one standard error"
+        if np.isnan(of.se).any():
+            title += "; none of the GLSE for φ, as the noise has no fourth moment"
         figure.legend(handles, labels, loc="outside lower center", ncols=3, title=title, title_fontsize=7)
     return figure
 
@@ -388,7 +415,7 @@ def plot_trace(tree: Any) -> Figure:
     """Draw the course of each chain, by ArviZ."""
     import arviz_plots
 
-    return _drawn(arviz_plots.plot_trace, tree, var_names=_COEFFICIENTS, **_CHAINS)
+    return _drawn(arviz_plots.plot_trace, tree, var_names=_COEFFICIENTS, **_of_worst(tree))
 
 
 def plot_rank(tree: Any, prob: float = 0.99) -> Figure | None:
@@ -398,7 +425,7 @@ def plot_rank(tree: Any, prob: float = 0.99) -> Figure | None:
     if tree["posterior"].sizes["chain"] == 1:
         return None
     options = {_probability(arviz_plots.plot_rank): prob}
-    return _drawn(arviz_plots.plot_rank, _thinned(tree), **options, **_CHAINS)
+    return _drawn(arviz_plots.plot_rank, _thinned(tree), **options, **_of_worst(tree))
 
 
 def plot_energy(tree: Any) -> Figure | None:
@@ -411,6 +438,24 @@ def plot_energy(tree: Any) -> Figure | None:
     figure = _drawn(arviz_plots.plot_energy, tree, **size)
     figure.axes[0].yaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
+
+
+def _of_worst(tree: Any) -> dict[str, Any]:
+    """Return what ArviZ is told to draw: of many features those with the largest R-hat, on so many rows."""
+    import arviz_stats
+
+    every: xarray.Dataset = tree["posterior"].to_dataset()[_COEFFICIENTS]
+    features = every.feature.values
+    if len(features) > _MOST_FEATURES:
+        rhat: Any = arviz_stats.rhat  # type: ignore[attr-defined]
+        worst = rhat(every).to_array().max("variable").fillna(np.inf)
+        features = features[_least(-worst.values, _MOST_FEATURES)]
+    rows = -(-len(_COEFFICIENTS) * len(features) // _CHAINS_IN_A_ROW)
+    return {
+        "coords": {"feature": list(features)},
+        "col_wrap": _CHAINS_IN_A_ROW,
+        "figure_kwargs": {"figsize": (PAGE_WIDTH, _CHAINS_HEIGHT * rows)},
+    }
 
 
 def _thinned(tree: Any) -> xarray.DataTree:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ import xarray
 from matplotlib.figure import Figure
 
 import hrprob
-from hrprob.diagnostics import figures
+from hrprob.diagnostics import figures, sbc
 from hrprob.diagnostics.reneging import is_certain
 from hrprob.diagnostics.study import AT_TRUTH, DELTA, Diagnosis, for_many
+from hrprob.diagnostics.verdicts import ERROR_RATE
 from hrprob.estimation.posterior.base import export
 from hrprob.record import describe
 from hrprob.report import Report
@@ -22,6 +23,8 @@ from hrprob.report import Report
 __all__ = ["draw", "write_page"]
 
 _VERSIONS = ("paper", "corrected")
+# Of more numbers than these, the first few and the last are written.
+_MOST_LISTED, _FIRST_LISTED = 4, 3
 _PARTS = {
     "calibration": "Intervals for σ²(x)",
     "sbc": "Simulation-based calibration",
@@ -36,15 +39,17 @@ _CAPTIONS = {
     "coverage": "Coverage of central intervals for σ²(x), less their level. Fresh contexts are drawn as those of a user: "
     "all of them, the thirds with the least and the largest predicted σ², the thirds best explored and rarest. "
     "Served: the context that the policy picks next.",
-    "pit": "Where σ²(x) stands among its draws: empirical distribution function less the diagonal. The band holds the "
-    "whole curve of a calibrated posterior in 99 of 100 cases.",
+    "pit": "Where σ²(x) stands among its draws: empirical distribution function less the diagonal. The bands hold "
+    "all curves of a calibrated posterior in 99 of 100 cases; a curve that leaves its band is orange.",
     "sbc": "Simulation-based calibration of the engine in use after {users} users: places of the truth among the draws, "
-    "less the diagonal, with 99 % simultaneous bands. The table has all numbers of users.",
-    "ranks": "The same places as histograms, for every engine, after {users} users; grey holds all bars of a uniform "
-    "histogram in 99 of 100 cases.",
-    "trace": "Chains of nuts on one data set (ArviZ).",
-    "rank": "Ranks of each chain's draws among all, less the diagonal, with a simultaneous band or its p-value (ArviZ); "
-    "draws are thinned to about as many as they are worth.",
+    "less the diagonal. The bands hold the curves of all quantities in 99 of 100 cases where the engine is sound; what "
+    "leaves its band fails, and is orange. Of more than twelve quantities there are those with the least p. The table "
+    "has all numbers of users.",
+    "ranks": "Such places as histograms, for every engine ({each}): twelve quantities at most, those with the least p for any "
+    "engine. Orange: what fails by the test above. Grey holds all bars of an engine in 99 of 100 cases where it is sound.",
+    "trace": "Chains of nuts on one data set (ArviZ): θ and φ, of more than four features those with the largest R-hat.",
+    "rank": "Ranks of each chain's draws among all, less the diagonal, with a simultaneous band or its p-value (ArviZ), of "
+    "the same coefficients; draws are thinned to about as many as they are worth.",
     "energy": "Energy of the chains: the fraction of missing information, and marginal against transition energy (ArviZ).",
     "sets": "Printed radii of the sets for φ* and θ*, quantiles of the GLSE's error over replications, and the "
     "posterior's radius about the GLSE.",
@@ -55,7 +60,7 @@ _CAPTIONS = {
     "loo": "Leave-one-out places of single outcomes (by ArviZ), less the diagonal, with a 99 % simultaneous band.",
     "residuals": "Shape of the standardised residuals: of data drawn anew from the posterior, and of the data.",
     "models": "Expected log predictive density of a new round, against the model in use.",
-    "estimates": "Both estimates of the coefficients (four of them at most) as users arrive, in one data set.",
+    "estimates": "Both estimates of the coefficients (the first four features at most) as users arrive, in one data set.",
     "efficiency": "Efficiency of the GLSE: mean squared error of the posterior mean over its own, two standard errors.",
 }
 
@@ -83,15 +88,18 @@ def _places(found: Mapping[str, Any]) -> Figure:
         for kind, point in (("fresh", "fresh 1"), ("served", "served"))
         for users in places.users.values
     }
-    return figures.plot_pit(named, 0.01, columns=places.sizes["users"])
+    return figures.plot_pit(named, ERROR_RATE, columns=places.sizes["users"], most=len(named))
 
 
 def _ranks(found: Mapping[str, Any]) -> Figure:
     engine = found["study"].engine.kind
     ranked = _middle(found["ranks"][engine])
-    return figures.plot_pit(
-        {str(name): ranked.sel(quantity=name).values for name in ranked.quantity.values}, 0.01
-    )
+    named = {str(name): ranked.sel(quantity=name).values for name in ranked.quantity.values}
+    return figures.plot_pit(named, sbc.ERROR_RATE)
+
+
+def _histograms(found: Mapping[str, Any]) -> Figure:
+    return figures.plot_ranks({name: _middle(of) for name, of in found["ranks"].items()}, sbc.ERROR_RATE)
 
 
 def _reliability(found: Mapping[str, Any]) -> Figure | None:
@@ -108,10 +116,7 @@ _FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure 
     "coverage": (("coverage",), lambda found: figures.plot_coverage(found["coverage"])),
     "pit": (("places",), _places),
     "sbc": (("ranks",), _ranks),
-    "ranks": (
-        ("ranks",),
-        lambda found: figures.plot_ranks({name: _middle(of) for name, of in found["ranks"].items()}),
-    ),
+    "ranks": (("ranks",), _histograms),
     "trace": (("posteriors",), _of_chains(figures.plot_trace)),
     "energy": (("posteriors",), _of_chains(figures.plot_energy)),
     # It takes longest to make, and could be made as soon as there are chains: others go first.
@@ -119,7 +124,7 @@ _FIGURES: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Figure 
     "sets": (("sets",), lambda found: figures.plot_sets(found["sets"])),
     "owed": (("owed",), lambda found: figures.plot_owed(found["owed"])),
     "reneging": (("reliability",), _reliability),
-    "loo": (("loo",), lambda found: figures.plot_pit({"outcomes": found["loo"].place.values}, 0.01)),
+    "loo": (("loo",), lambda found: figures.plot_pit({"outcomes": found["loo"].place.values}, ERROR_RATE)),
     "residuals": (("residuals",), lambda found: figures.plot_residuals(found["residuals"])),
     "models": (("comparison",), lambda found: figures.plot_models(found["comparison"])),
     "estimates": (("estimates",), lambda found: figures.plot_estimates(found["estimates"][AT_TRUTH])),
@@ -178,13 +183,32 @@ def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool) -> None:
         write(page, done)
         for name in shown[part]:
             if (folder / f"{name}.png").exists():
-                users = int(_middle(done.ranks[study.engine.kind]).users)
-                page.figure(folder / f"{name}.png", _CAPTIONS[name].format(users=users))
+                page.figure(folder / f"{name}.png", _caption(name, done))
     page.footer(
         f"hrprob {hrprob.__version__}; the numbers of this page are in calibration.json, the arrays behind them in "
         "diagnostics.nc."
     )
     path.write_text(page.render(), encoding="utf-8")
+
+
+def _caption(name: str, done: Diagnosis) -> str:
+    users = {engine: int(_middle(of).users) for engine, of in done.ranks.items()}
+    return _CAPTIONS[name].format(users=users[done.study.engine.kind], each=_after(users))
+
+
+def _after(users: Mapping[str, int]) -> str:
+    """Return after how many users engines are looked at.
+
+    Examples
+    --------
+    >>> _after({"nuts": 30, "smc": 30}), _after({"nuts": 30, "smc": 100})
+    ('after 30 users', 'nuts after 30 users, smc after 100')
+    """
+    first, *others = users.items()
+    if len(set(users.values())) == 1:
+        return f"after {first[1]} users"
+    named = [f"{first[0]} after {first[1]} users", *(f"{engine} after {number}" for engine, number in others)]
+    return ", ".join(named)
 
 
 def _calibration(page: Report, done: Diagnosis) -> None:
@@ -256,11 +280,7 @@ def _health(page: Report, done: Diagnosis) -> None:
                 _least(of.ess_bulk),
                 _least(of.ess_tail),
                 _largest(of.mcse / of["sd"]),
-                *(
-                    None if np.isnan(of[name]) else float(of[name])
-                    for name in ("divergences", "bfmi", "pareto_k")
-                ),
-                float(of.effective),
+                *(float(of[name]) for name in ("divergences", "bfmi", "pareto_k", "effective")),
             ]
         )
     header = [
@@ -430,11 +450,13 @@ def _error_of_share(number: int) -> str:
 
 
 def _reneging(page: Report, done: Diagnosis) -> None:
+    when = ", ".join(
+        f"{truths} after {_listed(of.user.values - 1)} of them" for truths, of in done.predicted.items()
+    )
     page.text(
-        "Predictions are for the next user, by what the users before had shown, whenever their number has grown by a tenth. "
-        "p is that of the share as a whole and all bins being right "
-        "(t and Wald tests over data sets, twice the smaller). Scores are losses; excess over the posterior's is paired "
-        "by data set. Stay: minus the log probability of the whole stay."
+        f"Predictions are for the next user, by what the users before had shown: {when}. p is that of the share as a whole "
+        "and all bins being right (t and Wald tests over data sets, twice the smaller). Scores are losses; excess over the "
+        "posterior's is paired by data set. Stay: minus the log probability of the whole stay."
     )
     rows, good = [], []
     for truths, table in done.reliability.items():
@@ -453,9 +475,22 @@ def _reneging(page: Report, done: Diagnosis) -> None:
                     float(of.p_value),
                 ]
             )
-            good.append(None if float(of.p_value) >= 0.01 else False)
+            good.append(None if float(of.p_value) >= ERROR_RATE else False)
     header = ["truths", "predictor", "observed − said (points)", "Brier", "log score", "stay", "p"]
     page.table(header, rows, "Did users leave after their first round?", good)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Return numbers one by one, where they are few.
+
+    Examples
+    --------
+    >>> _listed([10, 30, 100]), _listed(range(10, 40, 5))
+    ('10, 30 and 100', '10, 15, 20, … and 35')
+    """
+    *first, last = [f"{number:,}" for number in numbers]
+    shown = first if len(first) <= _MOST_LISTED else [*first[:_FIRST_LISTED], "…"]
+    return " and ".join(filter(None, [", ".join(shown), last]))
 
 
 def _outcomes(page: Report, done: Diagnosis) -> None:
@@ -463,12 +498,13 @@ def _outcomes(page: Report, done: Diagnosis) -> None:
     rows = [
         [
             str(name),
-            float(table.elpd.sel(model=name)),
-            f"{float(table.ahead.sel(model=name)):+.1f} ± {float(table.ahead_se.sel(model=name)):.1f}",
-            float(table.p_loo.sel(model=name)),
-            f"{100 * float(table.bad_k.sel(model=name)):.1f} %",
+            float(of.elpd),
+            f"{float(of.ahead):+.1f} ± {float(of.ahead_se):.1f}" if np.isfinite(of.ahead) else None,
+            float(of.p_loo),
+            f"{100 * float(of.bad_k):.1f} %",
         ]
         for name in table.model.values
+        for of in [table.sel(model=name)]
     ]
     page.table(
         ["model", "elpd", f"ahead of {table.attrs['reference']}", "effective parameters", "k̂ above 0.7"],
@@ -505,5 +541,6 @@ def _estimates(page: Report, done: Diagnosis) -> None:
         ],
         rows,
         "Mean squared errors, summed over coefficients; efficiency is the second over the first. Error / se: root mean "
-        "square, 1 if standard errors mean what they say.",
+        "square, 1 if standard errors mean what they say; empty where the noise has no fourth moment, without which φ̂ has "
+        "no standard errors.",
     )

@@ -229,7 +229,11 @@ def study_of(
     lazy = [one for one in named.values() if not one.eager]
     with_posterior = [one for one in lazy if hasattr(one, "engine")]
     chosen = named[policy] if policy is not None else (with_posterior or [Thompson()])[0]
-    check_policy(_streaming(chosen))
+    try:
+        check_policy(_streaming(chosen))
+    except InvalidInput as error:
+        # It was asked for: unless told, nobody takes one that cannot gather.
+        raise InvalidInput("--policy", error.must, policy, error.remedy) from None
     looked_at = make_engine(getattr(chosen, "engine", "laplace") if engine is None else engine)
     if looked_at.kind == "nuts":
         remedy = (

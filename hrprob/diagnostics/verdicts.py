@@ -35,7 +35,7 @@ _POWER = 0.8
 # A coverage is called right if one that is off by this much would be seen, and so is a chance of reneging.
 _SIGHT, _SIGHT_OF_CHANCES = 0.06, 0.05
 # Places can speak for an engine if a share of them below any point that is off by this much would stand out.
-_SIGHT_OF_PLACES = 0.21
+_SIGHT_OF_PLACES = 0.26
 # Share of rounds with unsure leave-one-out weights beyond which a comparison of models says nothing for one.
 _MOST_UNSURE = 0.01
 # From this shape k̂ on, importance weights have no mean: the approximation misses the posterior.
@@ -167,17 +167,26 @@ def on_places(coverage: xarray.Dataset) -> Verdict:
     )
     if float(least) < limit:
         return Verdict("calibration", False, f"The place of σ²(x) among its draws is not uniform: {words}")
-    enough, sight = _sight_of_places(coverage.attrs["data_sets"], limit)
+    enough, sight = _seen_of_places(coverage.attrs["data_sets"], limit)
     seen = f"The place of σ²(x) among its draws: {words}; nothing against uniformity, {sight}"
     return Verdict("calibration", True if enough else None, seen)
 
 
-def _sight_of_places(data_sets: int, limit: float) -> tuple[bool, str]:
+def _seen_of_places(data_sets: int, limit: float) -> tuple[bool, str]:
     """Return whether a test of uniformity sees more than gross faults, and what it sees."""
-    _, low, high = simultaneous_band(data_sets, limit)
-    sight = float(np.max(high - low)) / 2
+    sight = _sight_of_places(data_sets, limit)
     words = f"{data_sets} data sets show shares that are off by more than {100 * sight:.0f} points"
     return sight <= _SIGHT_OF_PLACES, words if sight <= _SIGHT_OF_PLACES else f"but {words} only"
+
+
+def _sight_of_places(data_sets: int, limit: float) -> float:
+    """Return what the share of places below a point must be off by to be seen, wherever the point is."""
+    z, _, high = simultaneous_band(data_sets, limit)
+    most = np.rint(data_sets * high)
+    # With this share, more than that many lie below z with the chance wanted; all of them are never too
+    # many. Below the band it is the same, mirrored.
+    share = stats.beta.ppf(_POWER, most + 1, data_sets - most)
+    return float(np.max(np.where(most < data_sets, share, 1.0) - z))
 
 
 def on_sbc(engine: str, judged: xarray.Dataset) -> list[Verdict]:
@@ -191,7 +200,7 @@ def on_sbc(engine: str, judged: xarray.Dataset) -> list[Verdict]:
             f"{of.sizes['quantity']} quantities over {data_sets} data sets of {users} users, least adjusted p "
             f"{float(of.adjusted.min()):.2g}; a sound engine and policy fail with chance at most {rate:.0%}"
         )
-        enough, sight = _sight_of_places(data_sets, rate / of.sizes["quantity"])
+        enough, sight = _seen_of_places(data_sets, rate / of.sizes["quantity"])
         if failing:
             words = f"{engine} FAILS simulation-based calibration at {', '.join(failing)}: {tests}"
             if all("served" in name for name in failing):

@@ -17,7 +17,6 @@ import hashlib
 import importlib.metadata
 import math
 import time
-import tomllib
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +32,7 @@ from hrprob.fitting.posterior import Posterior, check_prob
 from hrprob.fitting.table import read_table
 from hrprob.problem import Affine, Bounds
 from hrprob.record import describe
+from hrprob.tables import kind_or_table
 
 __all__ = ["run"]
 
@@ -110,10 +110,10 @@ def _asked(arguments: Namespace) -> dict[str, Any]:
     link = _named("link-", lambda: Affine(arguments.link_slope, arguments.link_offset))
     bounds = _named("bound-", lambda: Bounds(arguments.bound_theta, arguments.bound_phi))
     _check_variance(link, bounds)
-    return {
-        "engine": _table("engine", arguments.engine),
-        "model": _table("model", arguments.model),
-        "prior": _table("prior", arguments.prior),
+    named = {
+        name: kind_or_table(f"--{name}", getattr(arguments, name)) for name in ("engine", "model", "prior")
+    }
+    return named | {
         "link": link,
         "bounds": bounds,
         "seed": arguments.seed,
@@ -155,19 +155,6 @@ def _named(option: str, make: Callable[[], Any]) -> Any:
     except InvalidInput as error:
         name = option + error.field if option.endswith("-") else option
         raise InvalidInput(f"--{name}", error.must, error.got, error.remedy) from None
-
-
-def _table(option: str, text: str) -> Any:
-    """Return a kind by its name, or a table of TOML: {kind = "student-t", df = 6.0}."""
-    if not text.lstrip().startswith("{"):
-        return text
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError as error:
-        must = "must be a name, or a table of TOML"
-        raise InvalidInput(
-            f"--{option}", must, text, f"{error}; for example {{kind = 'nuts', chains = 2}}"
-        ) from None
 
 
 def _configuration(arguments: Namespace, posterior: Posterior) -> dict[str, Any]:

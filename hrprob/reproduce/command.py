@@ -86,6 +86,8 @@ def reproduce(
         part: experiment_of(part, policies).replace(**given) for part, policies in parts_of(panels).items()
     }
     folder = kept.prepared(out, "reproduce", PARTS)
+    if quick:
+        say("QUICK: too few users and trials to compare anything; this only shows that it works.")
     runs = {
         part: kept.play(part, experiment, folder, say, progress) for part, experiment in experiments.items()
     }

@@ -48,9 +48,9 @@ def file(tmp_path):
     ("options", "named"),
     [
         (["--policy", "nobody"], "--policy"),
-        (["--policy", "eager"], "policy"),
         (["--engine", "gibbs"], "engine"),
         (["--engine", "{kind = "], "--engine"),
+        (["--engine", '{kind = "smc"}\nx = 3'], "--engine"),
         (["--engine", '{kind = "nuts", chains = 0}'], "engine.chains"),
         (["--engine", '{kind = "nuts", draws = 19}'], "engine.draws"),
         (["--engine", '{kind = "nuts", draws = 99, chains = 1}'], "engine.draws"),
@@ -63,6 +63,21 @@ def test_bad_input_is_refused_and_nothing_is_written(file, tmp_path, capsys, opt
     assert f"`{named}`" in said
     assert said.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["small.toml"]
+
+
+def test_a_policy_that_cannot_gather_is_named_as_it_was_asked_for(file, tmp_path, capsys):
+    assert main(["diagnose", str(file), "--out", str(tmp_path / "out"), "--policy", "eager"]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "`--policy` must keep its action for a whole stay, got 'eager': data sets have one row a user" in said
+    )
+
+
+def test_nothing_is_said_before_it_is_known_where_to_write(file, capsys):
+    assert main(["diagnose", str(file), "--out", str(file), "--quick"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "`--out` must be a folder" in said.err
 
 
 def test_who_gathers_and_whose_posterior():

@@ -5,6 +5,7 @@ import pytest
 import xarray
 
 from hrprob.diagnostics import sbc, verdicts
+from hrprob.diagnostics.uniformity import uniformity_p_value
 
 
 def compared(elpd, reference="gaussian", bad_k=0.0):
@@ -81,6 +82,19 @@ def test_few_data_sets_do_not_make_places_uniform(data_sets, good):
     assert said.words.endswith(" only") is (good is None)
     gross = verdicts.on_places(table_of_places([[0.5, 0.5, 1e-4], [0.5, 0.5, 0.5]], data_sets))
     assert gross.good is False
+
+
+@pytest.mark.parametrize("data_sets", [100, 200])
+def test_shares_that_are_said_to_be_seen_are(data_sets):
+    limit, trials, seen = 0.01 / 12, 400, []
+    sight = verdicts._sight_of_places(data_sets, limit)
+    for z in (0.2, 0.3, 0.4, 0.5, 0.6):
+        # Off by that much at z and as little as can be elsewhere: what lies just above z lies at it.
+        places = np.random.default_rng(0).uniform(size=(trials, data_sets))
+        places[(places > z) & (places < z + sight)] = z
+        seen.append(np.mean([uniformity_p_value(row) < limit for row in places]))
+    # Three binomial errors of √(.8 · .2/400) = 0.02; and no more is asked for than is needed.
+    assert 0.8 - 0.06 < min(seen) < 0.8 + 0.06
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,9 @@ def test_bad_input_writes_nothing(tmp_path, capsys):
 def test_a_folder_of_somebody_else_is_refused(tmp_path, capsys):
     (tmp_path / "thesis.tex").write_text("precious")
     assert main(["reproduce", "--quick", "--out", str(tmp_path)]) == 2
-    assert "thesis.tex" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "thesis.tex" in said.err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
