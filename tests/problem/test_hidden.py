@@ -89,6 +89,22 @@ def test_uniform_levels_where_lifetimes_are_steep(noise: Noise, u: float, w: flo
     assert hidden == (pytest.approx(wanted, rel=1e-8) if np.isfinite(wanted) else math.inf)
 
 
+@pytest.mark.parametrize("noise", [hrprob.Mixture(0.01, 0.0, 5.0), hrprob.Mixture(1e-6, 0.0, 10.0)], ids=repr)
+def test_uniform_levels_where_a_rare_component_takes_over(noise: Noise) -> None:
+    """In 25 digits, over pieces a deviation of the narrow component wide."""
+    p, s = mpmath.mpf(noise.weight), mpmath.mpf(noise.ratio)
+    narrow = 1 / mpmath.sqrt(p * s * s + 1 - p)
+    u, root = mpmath.mpf(1), mpmath.sqrt(mpmath.mpf(0.1))
+
+    def stay(level: mpmath.mpf) -> mpmath.mpf:
+        z = (level - u) / (root * narrow)
+        return 1 / (p * mpmath.ncdf(z / s) + (1 - p) * mpmath.ncdf(z))
+
+    wanted = mpmath.quad(stay, mpmath.linspace(-1, 1, 9)) / 2
+    got = hrprob.Hidden(hrprob.Uniform(-1.0, 1.0)).rounds(1.0, 0.1, math.nan, noise)
+    assert float(got) == pytest.approx(float(wanted), rel=1e-11)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", SHARP, ids=lambda noise: f"{noise.kind}-{noise!r}"[:60])
 def test_without_variance_a_round_is_the_last_where_the_level_is_above(noise: Noise) -> None:
