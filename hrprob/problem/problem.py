@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from hrprob import lifetime
 from hrprob.errors import InvalidInput, check_count, check_number, check_vector
 from hrprob.noise import NORMAL, Noise
+from hrprob.precision import float64
 from hrprob.problem.contexts import Contexts, Finite, Sphere
 from hrprob.problem.hidden import Hidden
 from hrprob.problem.kinds import MARKS
@@ -124,6 +126,7 @@ class Rules:
     satisfaction: Any
     objective: Any
 
+    @float64
     def round_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
         r"""Return what one round of an action costs where the action may change from round to round.
 
@@ -131,10 +134,14 @@ class Rules:
         chances p add up to 1 in expectation over the rounds played, so these costs add up to
         :math:`v_*` less what was earned, and with one action throughout to :math:`v_* - v`.
 
-        With :math:`v = g/p` that is :math:`(v_* - v)\,p`, never negative. Where the level is hidden
-        and kept, v is an average over levels and the first form is taken, with the user's own p:
-        it is right in expectation too. A policy may then learn about the level within a stay and
-        do better than the best of single actions, so that a cost can be negative.
+        With :math:`v = g/p` that is :math:`(v_* - v)\,p`, never negative. Where nobody leaves an
+        action that earns less than nothing, v = −∞ and the first form is taken: a round costs −g.
+        Where some action earns for ever, :math:`v_* = \infty` and a round of any other costs as much,
+        like a stay with it.
+
+        Where the level is hidden and kept, v is an average over levels and the first form is taken,
+        with the user's own p: it is right in expectation too. A policy may then learn about the level
+        within a stay and do better than the best of single actions, so that a cost can be negative.
 
         Parameters
         ----------
@@ -143,10 +150,14 @@ class Rules:
         u, w, beta : array_like
             Mean and variance of the outcome, and the user's true level.
         """
-        chance = self.satisfaction.leaving_chance(u, w, beta, self.noise)
+        chance = jnp.asarray(self.satisfaction.leaving_chance(u, w, beta, self.noise))
+        plain = best * chance - self.objective.earning(u, w, self.noise)
         if isinstance(self.satisfaction, Hidden):
-            return best * chance - self.objective.earning(u, w, self.noise)
-        return lifetime.pseudo_regret(best, value) * chance
+            return plain
+        loss = lifetime.pseudo_regret(best, value)
+        # What either form makes of 0·∞ is not taken.
+        endless = jnp.where(jnp.isinf(best), loss, plain)
+        return jnp.where(jnp.isinf(loss), endless, loss * chance)
 
     def rest_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
         """Return what the rest of a stay costs in expectation, one action being kept; see :meth:`round_cost`."""
