@@ -285,3 +285,27 @@ def test_a_belief_in_seen_levels_needs_levels_that_are_seen():
     problem = hrprob.Problem(satisfaction=hrprob.Hidden())
     with pytest.raises(hrprob.InvalidInput, match="sees no level"):
         hrprob.simulate(problem, hrprob.Greedy(satisfaction=hrprob.Uniform()), users=5, trials=1)
+
+
+@pytest.mark.parametrize("levels", [hrprob.Fixed(5.0), "infinite", hrprob.EmpiricalLevels([0.0, 0.5])])
+def test_a_belief_in_other_seen_levels_would_change_nothing_and_is_refused(levels):
+    problem = hrprob.Problem(satisfaction=hrprob.Uniform(-1.0, 1.0))
+    with pytest.raises(hrprob.InvalidInput, match=r"got {'kind'.*seen on arrival.*\"redrawn\"") as caught:
+        hrprob.Greedy(satisfaction=levels).bind(problem, 5)
+    assert caught.value.field == "satisfaction"
+
+
+def test_a_belief_in_levels_as_they_are_or_unseen_is_not_refused():
+    problem = hrprob.Problem(satisfaction=hrprob.Uniform(-1.0, 1.0))
+    hrprob.Greedy(satisfaction={"kind": "uniform", "low": -1, "high": 1}).bind(problem, 5)
+    hrprob.Greedy(satisfaction=hrprob.Hidden()).bind(problem, 5)
+
+
+def test_a_wider_range_of_levels_bears_on_computed_constants():
+    problem = hrprob.Problem(satisfaction=hrprob.Uniform(-0.1, 0.1))
+    computed = {"radius": "paper", "c3": "computed", "c4": "computed"}
+    own, wider = (
+        hrprob.HRUCB(**computed, satisfaction=levels).bind(problem, 5).width.sets.c3
+        for levels in (None, hrprob.Uniform(-1.0, 1.0))
+    )
+    assert wider > own
