@@ -152,12 +152,15 @@ class Hidden(_Unseen):
             _check_spread(self.of, noise, float(w.min()))
 
 
+def lowest_outcome(noise: Noise, u: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return what no outcome of mean ``u`` and variance ``w`` falls below."""
+    spread = np.sqrt(w)
+    return u + np.where(spread > 0, float(noise.lowest) * np.where(spread > 0, spread, 1.0), 0.0)
+
+
 def _floor(noise: Noise, u: np.ndarray, w: np.ndarray) -> float:
     """Return the largest level that no outcome of some action falls below."""
-    spread = np.sqrt(w)
-    return float(
-        np.max(u + np.where(spread > 0, float(noise.lowest) * np.where(spread > 0, spread, 1.0), 0.0))
-    )
+    return float(np.max(lowest_outcome(noise, u, w)))
 
 
 def _check_spread(of: NormalLevels, noise: Noise, least: float) -> None:

@@ -13,7 +13,7 @@ from hrprob.errors import InvalidInput, check_count, check_number, check_vector
 from hrprob.noise import NORMAL, Noise
 from hrprob.precision import float64
 from hrprob.problem.contexts import Contexts, Finite, Sphere
-from hrprob.problem.hidden import Hidden
+from hrprob.problem.hidden import Hidden, lowest_outcome
 from hrprob.problem.kinds import MARKS
 from hrprob.problem.link import Affine
 from hrprob.problem.objective import Lifetime, Objective, total
@@ -21,6 +21,9 @@ from hrprob.problem.satisfaction import Satisfaction, Uniform
 from hrprob.record import record, settle
 
 __all__ = ["Bounds", "Known", "Problem"]
+
+# The unit ball is looked at from so many angles, and anew about the one that matters, until that is known to 1e-7.
+_ANGLES, _GRIDS = 721, 3
 
 
 @record()
@@ -87,21 +90,33 @@ def _value(of: Any, u: Any, w: Any, beta: Any) -> Any:
 
 
 def _reachable(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and variances that actions can have: of all contexts, or on a grid of the unit ball."""
+    """Return means and variances that actions can have: of all contexts, or on grids of the unit ball."""
     sets = getattr(problem.contexts, "sets", None)
     if sets is not None:
         contexts = sets.reshape(-1, problem.dimension)
-        u, v = contexts @ problem.theta, contexts @ problem.phi
-    else:
-        # Both inner products of a unit vector x are those of its part in the plane of θ and φ.
-        basis, _ = np.linalg.qr(np.column_stack([problem.phi, problem.theta]))
-        angle, radius = np.linspace(0.0, 2.0 * np.pi, 721)[:, None], np.linspace(0.0, 1.0, 41)
+        return contexts @ problem.theta, _variances(problem, contexts @ problem.phi)
+    # Both inner products of a unit vector x are those of its part in the plane of θ and φ.
+    basis, _ = np.linalg.qr(np.column_stack([problem.phi, problem.theta]))
+    grids, (low, high) = [], (0.0, 2.0 * np.pi)
+    for _ in range(_GRIDS):
+        angle, radius = np.linspace(low, high, _ANGLES)[:, None], np.linspace(0.0, 1.0, 41)
         x = [radius * np.cos(angle), radius * np.sin(angle)][: basis.shape[1]]
         u, v = (
             sum(a * b for a, b in zip(x, basis.T @ vector, strict=True))
             for vector in (problem.theta, problem.phi)
         )
-    return np.ravel(u), np.maximum(problem.link(np.ravel(v)), 0.0)
+        w = _variances(problem, v)
+        grids.append((np.ravel(u), np.ravel(w)))
+        # The next lies between the neighbours of the angle at which the lowest outcome is highest.
+        place = int(np.argmax(np.max(lowest_outcome(problem.noise, u, w), axis=1)))
+        step = (high - low) / (_ANGLES - 1)
+        low, high = angle[place, 0] - step, angle[place, 0] + step
+    means, variances = zip(*grids, strict=True)
+    return np.concatenate(means), np.concatenate(variances)
+
+
+def _variances(problem: Problem, v: np.ndarray) -> np.ndarray:
+    return np.maximum(problem.link(v), 0.0)
 
 
 _EXAMPLES = {
