@@ -279,6 +279,14 @@ def test_options_that_cannot_be_used(call, small, tmp_path, arguments, field):
     assert [entry.name for entry in tmp_path.iterdir()] == ["small.toml"]
 
 
+def test_a_module_that_exits_is_named(call, small, tmp_path):
+    (tmp_path / "that_exits.py").write_text("import sys\n\nsys.exit(0)\n")
+    status, out, err = call("run", small, "--out", "r", "--import", "that_exits")
+    assert (status, out) == (2, "")
+    assert "`--import` must be a module that can be imported, got 'that_exits': SystemExit: 0" in err
+    assert not (tmp_path / "r").exists()
+
+
 @pytest.mark.parametrize("keep", ["0", "-1", "some", "1.5"])
 def test_keep_is_auto_all_or_a_number(call, small, keep, capsys):
     with pytest.raises(SystemExit) as ended:

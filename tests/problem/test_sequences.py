@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules that can be found, and not imported."""
     (tmp_path / "with_a_slip.py").write_text("def level(key, user)\n    return 0.5\n")
     (tmp_path / "that_stops.py").write_text("1 / 0\n")
+    (tmp_path / "that_exits.py").write_text("import sys\n\nsys.exit(0)\n")
     monkeypatch.syspath_prepend(tmp_path)
 
 
@@ -194,6 +196,12 @@ BAD = [
     (lambda: hrprob.LevelFunction(".seasons:level"), "function", "TypeError: the 'package' argument"),
     (lambda: hrprob.LevelFunction("with_a_slip:level"), "function", "SyntaxError: expected ':'"),
     (lambda: hrprob.LevelFunction("that_stops:level"), "function", "ZeroDivisionError"),
+    (lambda: hrprob.LevelFunction("that_exits:level"), "function", "SystemExit: 0"),
+    (
+        lambda: hrprob.LevelFunction(lambda key, user: sys.exit("no level")),
+        "function",
+        "SystemExit: no level",
+    ),
     (lambda: hrprob.ContextFunction("math:pi", 2), "function", "must be a function"),
     (lambda: hrprob.ContextFunction(len, 0), "actions", "at least one action"),
     (lambda: hrprob.LevelFunction(lambda key, user: jnp.zeros(2)), "function", "one level"),
