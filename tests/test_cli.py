@@ -240,6 +240,7 @@ def test_a_function_that_fails_late_leaves_nothing(call, small, tmp_path):
         sys.modules.pop("somebodys_levels", None)
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
+    assert "`problem.satisfaction.function`" in err
     assert "user 70" in err
     assert not (tmp_path / "r").exists()
 

@@ -192,6 +192,17 @@ UNUSABLE = [
         "problem.satisfaction.levels",
         "No such file",
     ),
+    ({"satisfaction": {"kind": "empirical", "levels": ""}}, "problem.satisfaction.levels", "got '': name"),
+    (
+        {"satisfaction": {"kind": "hidden", "of": {"kind": "normal", "deviation": -1}}},
+        "problem.satisfaction.of.deviation",
+        'take { kind = "empirical", levels = [x] }',
+    ),
+    (
+        {"satisfaction": {"kind": "hidden", "of": {"kind": "fixed", "level": 0.0}}},
+        "problem.satisfaction.of",
+        'take { kind = "empirical", levels = [x] }',
+    ),
     ({"satisfaction": {"kind": "empirical", "levels": [True]}}, "problem.satisfaction.levels[1]", "number"),
     ({"contexts": {"kind": "sequence"}}, "problem.contexts.users", "must be given"),
     (

@@ -64,7 +64,10 @@ _MOST_LEVELS = 1000
 
 def _check_distribution(of: Any) -> None:
     if isinstance(of, type) or not hasattr(of, "nodes"):
-        remedy = "levels are averaged over: uniform, normal or empirical ones"
+        remedy = (
+            "levels are averaged over: uniform, normal or empirical ones; "
+            'for one level take { kind = "empirical", levels = [x] }'
+        )
         raise InvalidInput("of", "must be a distribution of levels", of, remedy)
     count = len(of.levels) if hasattr(of, "levels") else 0
     if count > _MOST_LEVELS:
