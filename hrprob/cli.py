@@ -182,7 +182,7 @@ def _import(modules: list[str]) -> None:
             importlib.import_module(name)
         except InvalidInput:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # Whatever somebody else's module does when it is imported, it is their file that must be mended.
             raise InvalidInput("--import", must, name, f"{type(error).__name__}: {error}") from None
 

@@ -240,6 +240,7 @@ def test_a_function_that_fails_late_leaves_nothing(call, small, tmp_path):
         sys.modules.pop("somebodys_levels", None)
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
+    assert "`problem.satisfaction.function`" in err
     assert "user 70" in err
     assert not (tmp_path / "r").exists()
 
@@ -277,6 +278,14 @@ def test_options_that_cannot_be_used(call, small, tmp_path, arguments, field):
     assert field in err
     assert err.count("\n") == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_a_module_that_exits_is_named(call, small, tmp_path):
+    (tmp_path / "that_exits.py").write_text("import sys\n\nsys.exit(0)\n")
+    status, out, err = call("run", small, "--out", "r", "--import", "that_exits")
+    assert (status, out) == (2, "")
+    assert "`--import` must be a module that can be imported, got 'that_exits': SystemExit: 0" in err
+    assert not (tmp_path / "r").exists()
 
 
 @pytest.mark.parametrize("keep", ["0", "-1", "some", "1.5"])

@@ -116,6 +116,42 @@ TABLE = [
 ]
 
 
+# The intervals in the README's text that no table has: a file, two of its policies, after how many users, digits.
+TEXT = [
+    ("hidden", "HR-UCB, β averaged over", "HR-UCB, mean β", 10000, 0),
+    ("hidden", "Greedy, β averaged over", "Greedy, mean β", 10000, 0),
+    ("eager", "HR-UCB, eager", "HR-UCB, lazy", 10, 1),
+    ("eager", "HR-UCB, eager", "HR-UCB, lazy", 100, 1),
+    ("within-user", "Thompson, one draw a round", "Thompson, one draw a user", 100, 1),
+    ("infinite", "HR-UCB, ξ = 1", "Greedy", 30000, 0),
+]
+
+
+def readme():
+    return (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def rows_of(name):
+    """The rows that the README's tables have for a file: those with its name, and those below without one."""
+    rows, here = [], False
+    for line in readme().splitlines():
+        here = line.startswith(f"| `{name}.toml` |") or (here and line.startswith("| |"))
+        rows += [line] * here
+    return rows
+
+
+def paragraph_of(name):
+    """What was found with a file, on one line."""
+    found = [part for part in readme().split("\n\n") if part.startswith("**") and f"`{name}.toml`" in part]
+    return " ".join(found[0].split())
+
+
+def test_the_readme_counts_its_intervals():
+    """But for the one of no difference at all."""
+    assert f"of the {len(TABLE) + len(TEXT) - 1} on this page" in readme()
+    assert sum(len(rows_of(name)) for name in FILES) == len(TABLE)
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """Play an experiment as it stands, once: a fresh process that finds nothing compiled; its folder and seconds."""
@@ -134,24 +170,27 @@ def played(tmp_path_factory):
     return play
 
 
-def last_regret(out, policy):
+def regret(out, policy, user=None):
+    """Return the regret of all trials, after the last user unless said otherwise."""
     with xarray.open_dataset(out / "results.nc") as run:
-        return run.regret.sel(policy=policy).isel(user=-1).values
+        curve = run.regret.sel(policy=policy)
+        return (curve.isel(user=-1) if user is None else curve.sel(user=user)).values
 
 
-def row(one, other, paired):
-    """Both means and the 95 % interval of the difference as the README has them; Welch's if they are not paired."""
+def number(x, digits=0):
+    return f"{x:,.{digits}f}".replace(",", " ").replace("-", "−")
+
+
+def interval(one, other, paired, digits=0):
+    """The difference and its 95 % interval as the README has them; Welch's if they are not paired."""
     if np.array_equal(one, other):
         # Without any difference at all there is no t.
         low = high = 0.0
     else:
         test = stats.ttest_rel(one, other) if paired else stats.ttest_ind(one, other, equal_var=False)
         low, high = test.confidence_interval()
-    numbers = (one.mean(), other.mean(), one.mean() - other.mean(), low, high)
-    with_it, without, difference, low, high = (
-        f"{round(x):,}".replace(",", " ").replace("-", "−") for x in numbers
-    )
-    return f"| {with_it} | {without} | {difference} [{low}, {high}] |"
+    difference, low, high = (number(x, digits) for x in (one.mean() - other.mean(), low, high))
+    return f"{difference} [{low}, {high}]"
 
 
 @pytest.mark.study
@@ -166,8 +205,17 @@ def test_a_full_run_takes_less_than_a_minute(name, played):
 @pytest.mark.study
 @pytest.mark.parametrize(("name", "policy", "other_name", "other"), TABLE)
 def test_the_readme_says_what_a_run_gives(name, policy, other_name, other, played):
-    ours, theirs = last_regret(played(name)[0], policy), last_regret(played(other_name)[0], other)
-    assert row(ours, theirs, paired=name == other_name) in (FOLDER / "README.md").read_text(encoding="utf-8")
+    ours, theirs = regret(played(name)[0], policy), regret(played(other_name)[0], other)
+    difference = interval(ours, theirs, paired=name == other_name)
+    row = f"| {number(ours.mean())} | {number(theirs.mean())} | {difference} |"
+    assert any(line.endswith(row) for line in rows_of(name)), row
+
+
+@pytest.mark.study
+@pytest.mark.parametrize(("name", "policy", "other", "user", "digits"), TEXT)
+def test_the_text_of_the_readme_says_what_a_run_gives(name, policy, other, user, digits, played):
+    ours, theirs = (regret(played(name)[0], one, user) for one in (policy, other))
+    assert interval(ours, theirs, paired=True, digits=digits) in paragraph_of(name)
 
 
 UNUSABLE = [
@@ -191,6 +239,17 @@ UNUSABLE = [
         {"satisfaction": {"kind": "empirical", "levels": "no.csv"}},
         "problem.satisfaction.levels",
         "No such file",
+    ),
+    ({"satisfaction": {"kind": "empirical", "levels": ""}}, "problem.satisfaction.levels", "got '': name"),
+    (
+        {"satisfaction": {"kind": "hidden", "of": {"kind": "normal", "deviation": -1}}},
+        "problem.satisfaction.of.deviation",
+        'take { kind = "empirical", levels = [x] }',
+    ),
+    (
+        {"satisfaction": {"kind": "hidden", "of": {"kind": "fixed", "level": 0.0}}},
+        "problem.satisfaction.of",
+        'take { kind = "empirical", levels = [x] }',
     ),
     ({"satisfaction": {"kind": "empirical", "levels": [True]}}, "problem.satisfaction.levels[1]", "number"),
     ({"contexts": {"kind": "sequence"}}, "problem.contexts.users", "must be given"),
@@ -285,3 +344,27 @@ def test_a_belief_in_seen_levels_needs_levels_that_are_seen():
     problem = hrprob.Problem(satisfaction=hrprob.Hidden())
     with pytest.raises(hrprob.InvalidInput, match="sees no level"):
         hrprob.simulate(problem, hrprob.Greedy(satisfaction=hrprob.Uniform()), users=5, trials=1)
+
+
+@pytest.mark.parametrize("levels", [hrprob.Fixed(5.0), "infinite", hrprob.EmpiricalLevels([0.0, 0.5])])
+def test_a_belief_in_other_seen_levels_would_change_nothing_and_is_refused(levels):
+    problem = hrprob.Problem(satisfaction=hrprob.Uniform(-1.0, 1.0))
+    with pytest.raises(hrprob.InvalidInput, match=r"got {'kind'.*seen on arrival.*\"redrawn\"") as caught:
+        hrprob.Greedy(satisfaction=levels).bind(problem, 5)
+    assert caught.value.field == "satisfaction"
+
+
+def test_a_belief_in_levels_as_they_are_or_unseen_is_not_refused():
+    problem = hrprob.Problem(satisfaction=hrprob.Uniform(-1.0, 1.0))
+    hrprob.Greedy(satisfaction={"kind": "uniform", "low": -1, "high": 1}).bind(problem, 5)
+    hrprob.Greedy(satisfaction=hrprob.Hidden()).bind(problem, 5)
+
+
+def test_a_wider_range_of_levels_bears_on_computed_constants():
+    problem = hrprob.Problem(satisfaction=hrprob.Uniform(-0.1, 0.1))
+    computed = {"radius": "paper", "c3": "computed", "c4": "computed"}
+    own, wider = (
+        hrprob.HRUCB(**computed, satisfaction=levels).bind(problem, 5).width.sets.c3
+        for levels in (None, hrprob.Uniform(-1.0, 1.0))
+    )
+    assert wider > own

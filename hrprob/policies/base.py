@@ -32,7 +32,7 @@ from hrprob.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob.estimation.contraction import quadratic_form
 from hrprob.problem import Known, Problem
 from hrprob.problem.kinds import make_part
-from hrprob.record import record, settle, with_fields
+from hrprob.record import describe, record, settle, with_fields
 
 __all__ = ["BELIEFS", "LONGEST", "Learner", "Policy", "Seen", "held"]
 
@@ -160,7 +160,8 @@ class Learner(Policy):
         Which rounds S takes within that: the first that come, or those that inform most.
     noise, objective, satisfaction : str, table or part of a problem, optional
         ψ, what is to be maximised, and how levels are distributed, as the policy takes them to
-        be; the problem's own unless given.
+        be; the problem's own unless given. Of levels that are seen only their range can be taken
+        for another, where c3 or c4 is "computed" from it.
 
     Notes
     -----
@@ -215,14 +216,29 @@ class Learner(Policy):
         """Return the policy for this problem."""
         bound = super().bind(problem, users)
         beliefs = self.beliefs(problem)
-        if beliefs["satisfaction"].seen and not problem.satisfaction.seen:
-            remedy = 'it sees no level; take "hidden" or "redrawn" ones'
-            raise InvalidInput("satisfaction", "must not be seen", self.satisfaction, remedy)
+        self._check_levels(problem, beliefs["satisfaction"])
         self._check_values(problem, beliefs["satisfaction"], beliefs["noise"])
         # What is believed is in `known` from here on.
         growth = math.inf if self.growth is None else self.growth
         settled = dict.fromkeys(BELIEFS) | {"growth": growth}
         return with_fields(bound, known=with_fields(bound.known, **beliefs), **settled)
+
+    def _check_levels(self, problem: Problem, levels: Any) -> None:
+        """Raise if levels are taken to be seen that are not, or where it makes no difference what they are."""
+        if not levels.seen:
+            return
+        if not problem.satisfaction.seen:
+            remedy = 'it sees no level; take "hidden" or "redrawn" ones'
+            raise InvalidInput("satisfaction", "must not be seen", self.satisfaction, remedy)
+        # Computed constants are suprema over all levels that are thought possible.
+        computed = "computed" in (getattr(self, "c3", None), getattr(self, "c4", None))
+        if not computed and describe(levels) != describe(problem.satisfaction):
+            remedy = (
+                'β is seen on arrival, and no choice would change; believe in "hidden" or "redrawn" levels'
+            )
+            raise InvalidInput(
+                "satisfaction", "must not be seen unless it is the problem's own", describe(levels), remedy
+            )
 
     def _check_values(self, problem: Problem, levels: Any, noise: Any) -> None:
         """Raise unless some action can have a finite value if these are the levels and the noise."""

@@ -68,7 +68,7 @@ def checked_arrivals(
             try:
                 check(users[:first_users], np.asarray(given)[:first_users, ..., :first_trials])
             except InvalidInput as complaint:
-                raise complaint.within(name) from None
+                raise complaint.within(f"problem.{name}") from None
     return arrived
 
 

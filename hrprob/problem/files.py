@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,9 @@ def read_contexts(field: str, path: str | Path, first: str) -> np.ndarray:
             if len(row) != dimension + 2:
                 raise ValueError
             place = (int(row[0]), int(row[1]))
-            points[place] = [float(entry) for entry in row[2:]]
+            points[place] = [_finite(entry) for entry in row[2:]]
         except ValueError:
-            remedy = f"line {line} of {path} needs two whole numbers and {dimension} numbers"
+            remedy = f"line {line} of {path} needs two whole numbers and {dimension} finite numbers"
             raise InvalidInput(field, "must hold numbers only", ",".join(row), remedy) from None
     sets, actions = (max((place[axis] for place in points), default=0) for axis in (0, 1))
     # Counted before any product is laid out: one stray number may be huge.
@@ -63,9 +64,9 @@ def read_levels(field: str, path: str | Path) -> list[float]:
     for line, row in rows:
         try:
             (entry,) = row
-            levels.append(float(entry))
+            levels.append(_finite(entry))
         except ValueError:
-            remedy = f"line {line} of {path} needs one number"
+            remedy = f"line {line} of {path} needs one finite number"
             raise InvalidInput(field, "must hold numbers only", ",".join(row), remedy) from None
     return levels
 
@@ -96,3 +97,10 @@ def _text(field: str, path: str | Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise InvalidInput(field, "must be a file that can be read", str(path), reason) from None
+
+
+def _finite(entry: str) -> float:
+    number = float(entry)
+    if not math.isfinite(number):
+        raise ValueError(entry)
+    return number

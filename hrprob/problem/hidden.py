@@ -64,7 +64,10 @@ _MOST_LEVELS = 1000
 
 def _check_distribution(of: Any) -> None:
     if isinstance(of, type) or not hasattr(of, "nodes"):
-        remedy = "levels are averaged over: uniform, normal or empirical ones"
+        remedy = (
+            "levels are averaged over: uniform, normal or empirical ones; "
+            'for one level take { kind = "empirical", levels = [x] }'
+        )
         raise InvalidInput("of", "must be a distribution of levels", of, remedy)
     count = len(of.levels) if hasattr(of, "levels") else 0
     if count > _MOST_LEVELS:
@@ -126,7 +129,11 @@ class Hidden(_Unseen):
         if isinstance(self.of, Uniform) and hasattr(noise, "mean_inverse_chance"):
             return _lifetime_over_range(self.of, u, w, noise)
         if isinstance(self.of, Uniform):
-            return _over_pieces(lambda level: lifetime.h(u, w, level, noise), *self.of.support, u, w, noise)
+            # One component takes over from the other where there is no corner; other tails bend too little to need cuts.
+            turns = noise.turns if isinstance(noise, Mixture) else ()
+            return _over_pieces(
+                lambda level: lifetime.h(u, w, level, noise), *self.of.support, u, w, noise, turns=turns
+            )
         if isinstance(self.of, NormalLevels):
             return _over_normal(self.of, u, w, noise)
         return lifetime.mean_h(u, w, self.of.nodes(), noise)
@@ -148,12 +155,15 @@ class Hidden(_Unseen):
             _check_spread(self.of, noise, float(w.min()))
 
 
+def lowest_outcome(noise: Noise, u: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return what no outcome of mean ``u`` and variance ``w`` falls below."""
+    spread = np.sqrt(w)
+    return u + np.where(spread > 0, float(noise.lowest) * np.where(spread > 0, spread, 1.0), 0.0)
+
+
 def _floor(noise: Noise, u: np.ndarray, w: np.ndarray) -> float:
     """Return the largest level that no outcome of some action falls below."""
-    spread = np.sqrt(w)
-    return float(
-        np.max(u + np.where(spread > 0, float(noise.lowest) * np.where(spread > 0, spread, 1.0), 0.0))
-    )
+    return float(np.max(lowest_outcome(noise, u, w)))
 
 
 def _check_spread(of: NormalLevels, noise: Noise, least: float) -> None:
@@ -192,11 +202,12 @@ def _over_pieces(
     w: ArrayLike,
     noise: Noise,
     cuts: tuple[ArrayLike, ...] = (),
+    turns: tuple[ArrayLike, ...] = (),
 ) -> jax.Array:
-    """Return the average over a range of a function that is smooth between the corners of the noise and ``cuts``."""
+    """Return the average over a range of a function that is smooth between the noise's corners, its ``turns`` and ``cuts``."""
     low, high = jnp.asarray(low, dtype=float), jnp.asarray(high, dtype=float)
     spread, _, _ = _standardised(low, high, u, w)
-    inner = [u + spread * corner for corner in getattr(noise, "corners", (0.0,))]
+    inner = [u + spread * z for z in (*getattr(noise, "corners", (0.0,)), *turns)]
     marks = [low, high, *(jnp.clip(cut, low, high) for cut in (*inner, *cuts))]
     ends = jnp.sort(jnp.stack([jnp.broadcast_to(mark, spread.shape) for mark in marks]), axis=0)
     width = jnp.where(high > low, high - low, 1.0)
@@ -318,9 +329,8 @@ def _normal_by_pieces(
     def value(level: jax.Array) -> jax.Array:
         return (high - low) / of.deviation * NORMAL.pdf(0.0) * jnp.exp(log_value(level))
 
-    turns = [u + jnp.sqrt(w) * turn for turn in noise.turns]
     about = [of.mean + of.deviation * (bump + k * wide) for k in _ABOUT]
-    return _over_pieces(value, low, high, u, w, noise, (of.mean, *about, *turns))
+    return _over_pieces(value, low, high, u, w, noise, (of.mean, *about), noise.turns)
 
 
 @record()

@@ -131,8 +131,8 @@ def make_part(field: str, part: str, written: Any, folder: Path = Path()) -> Any
 def _numbers(field: str, written: Any, folder: Path) -> Any:
     """Return numbers as they were written, or the path of the file that has them."""
     if isinstance(written, str):
-        if not written.isprintable():
-            remedy = "it has a character no path needs"
+        if not (written and written.isprintable()):
+            remedy = "it has a character no path needs" if written else "name a CSV file, or give the numbers"
             raise InvalidInput(field, "must be the path of a file", written, remedy)
         return folder / written
     check_numbers(field, written)

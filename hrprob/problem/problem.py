@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from hrprob import lifetime
 from hrprob.errors import InvalidInput, check_count, check_number, check_vector
 from hrprob.noise import NORMAL, Noise
+from hrprob.precision import float64
 from hrprob.problem.contexts import Contexts, Finite, Sphere
-from hrprob.problem.hidden import Hidden
+from hrprob.problem.hidden import Hidden, lowest_outcome
 from hrprob.problem.kinds import MARKS
 from hrprob.problem.link import Affine
 from hrprob.problem.objective import Lifetime, Objective, total
@@ -19,6 +21,9 @@ from hrprob.problem.satisfaction import Satisfaction, Uniform
 from hrprob.record import record, settle
 
 __all__ = ["Bounds", "Known", "Problem"]
+
+# The unit ball is looked at from so many angles, and anew about the one that matters, until that is known to 1e-7.
+_ANGLES, _GRIDS = 721, 3
 
 
 @record()
@@ -85,21 +90,33 @@ def _value(of: Any, u: Any, w: Any, beta: Any) -> Any:
 
 
 def _reachable(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and variances that actions can have: of all contexts, or on a grid of the unit ball."""
+    """Return means and variances that actions can have: of all contexts, or on grids of the unit ball."""
     sets = getattr(problem.contexts, "sets", None)
     if sets is not None:
         contexts = sets.reshape(-1, problem.dimension)
-        u, v = contexts @ problem.theta, contexts @ problem.phi
-    else:
-        # Both inner products of a unit vector x are those of its part in the plane of θ and φ.
-        basis, _ = np.linalg.qr(np.column_stack([problem.phi, problem.theta]))
-        angle, radius = np.linspace(0.0, 2.0 * np.pi, 721)[:, None], np.linspace(0.0, 1.0, 41)
+        return contexts @ problem.theta, _variances(problem, contexts @ problem.phi)
+    # Both inner products of a unit vector x are those of its part in the plane of θ and φ.
+    basis, _ = np.linalg.qr(np.column_stack([problem.phi, problem.theta]))
+    grids, (low, high) = [], (0.0, 2.0 * np.pi)
+    for _ in range(_GRIDS):
+        angle, radius = np.linspace(low, high, _ANGLES)[:, None], np.linspace(0.0, 1.0, 41)
         x = [radius * np.cos(angle), radius * np.sin(angle)][: basis.shape[1]]
         u, v = (
             sum(a * b for a, b in zip(x, basis.T @ vector, strict=True))
             for vector in (problem.theta, problem.phi)
         )
-    return np.ravel(u), np.maximum(problem.link(np.ravel(v)), 0.0)
+        w = _variances(problem, v)
+        grids.append((np.ravel(u), np.ravel(w)))
+        # The next lies between the neighbours of the angle at which the lowest outcome is highest.
+        place = int(np.argmax(np.max(lowest_outcome(problem.noise, u, w), axis=1)))
+        step = (high - low) / (_ANGLES - 1)
+        low, high = angle[place, 0] - step, angle[place, 0] + step
+    means, variances = zip(*grids, strict=True)
+    return np.concatenate(means), np.concatenate(variances)
+
+
+def _variances(problem: Problem, v: np.ndarray) -> np.ndarray:
+    return np.maximum(problem.link(v), 0.0)
 
 
 _EXAMPLES = {
@@ -124,6 +141,7 @@ class Rules:
     satisfaction: Any
     objective: Any
 
+    @float64
     def round_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
         r"""Return what one round of an action costs where the action may change from round to round.
 
@@ -131,10 +149,14 @@ class Rules:
         chances p add up to 1 in expectation over the rounds played, so these costs add up to
         :math:`v_*` less what was earned, and with one action throughout to :math:`v_* - v`.
 
-        With :math:`v = g/p` that is :math:`(v_* - v)\,p`, never negative. Where the level is hidden
-        and kept, v is an average over levels and the first form is taken, with the user's own p:
-        it is right in expectation too. A policy may then learn about the level within a stay and
-        do better than the best of single actions, so that a cost can be negative.
+        With :math:`v = g/p` that is :math:`(v_* - v)\,p`, never negative. Where nobody leaves an
+        action that earns less than nothing, v = −∞ and the first form is taken: a round costs −g.
+        Where some action earns for ever, :math:`v_* = \infty` and a round of any other costs as much,
+        like a stay with it.
+
+        Where the level is hidden and kept, v is an average over levels and the first form is taken,
+        with the user's own p: it is right in expectation too. A policy may then learn about the level
+        within a stay and do better than the best of single actions, so that a cost can be negative.
 
         Parameters
         ----------
@@ -143,10 +165,14 @@ class Rules:
         u, w, beta : array_like
             Mean and variance of the outcome, and the user's true level.
         """
-        chance = self.satisfaction.leaving_chance(u, w, beta, self.noise)
+        chance = jnp.asarray(self.satisfaction.leaving_chance(u, w, beta, self.noise))
+        plain = best * chance - self.objective.earning(u, w, self.noise)
         if isinstance(self.satisfaction, Hidden):
-            return best * chance - self.objective.earning(u, w, self.noise)
-        return lifetime.pseudo_regret(best, value) * chance
+            return plain
+        loss = lifetime.pseudo_regret(best, value)
+        # What either form makes of 0·∞ is not taken.
+        endless = jnp.where(jnp.isinf(best), loss, plain)
+        return jnp.where(jnp.isinf(loss), endless, loss * chance)
 
     def rest_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
         """Return what the rest of a stay costs in expectation, one action being kept; see :meth:`round_cost`."""

@@ -145,7 +145,7 @@ class NormalLevels(SeenLevels):
     deviation: Any = 0.5
 
     def __post_init__(self) -> None:
-        remedy = 'it is a spread; for one level take the kind "fixed"'
+        remedy = 'it is a spread; for one level take { kind = "empirical", levels = [x] }'
         settle(
             self,
             mean=check_number("mean", self.mean, remedy="it is the mean level"),

@@ -427,7 +427,7 @@ def _function(function: Any) -> Callable[..., Any]:
         raise InvalidInput("function", "must be a function", function, remedy)
     try:
         found = getattr(importlib.import_module(module), name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # Whatever somebody's module does when it is imported, it is theirs that must be mended.
         reason = f"{type(error).__name__}: {error}"
         raise InvalidInput("function", "must be found", function, reason) from None
@@ -456,7 +456,7 @@ def _try(function: Callable[..., Any], remedy: str) -> np.ndarray:
             return np.asarray(
                 jax.vmap(one)(jax.random.split(jax.random.key(0), len(_TRIED)), jnp.asarray(_TRIED))
             )
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # Whatever somebody's function does, it is theirs that must be mended.
             reason = f"{type(error).__name__}: {error}"
             raise InvalidInput("function", "must work for a first user", reason, remedy) from None

@@ -135,6 +135,8 @@ def test_sets_from_a_file_in_any_order(tmp_path: Path) -> None:
         ("context,action,x1\n", "one row for every context and action"),
         ("context,action,x1\n1,1,one\n", "line 2 of"),
         ("context,action,x1\n1,1\n", "line 2 of"),
+        ("context,action,x1\n1,1,0\n2,1,nan\n", "got '2,1,nan': line 3 of"),
+        ("context,action,x1\n1,1,inf\n", "needs two whole numbers and 1 finite numbers"),
         ("context,action,x1\n1,1,0\n1.5,1,0\n", "line 3 of"),
         ("context,action,x1\n1,1,0\n2,2,0\n", "one row for every context and action"),
         ("context,action,x1\n1,1,0\n1,1,0\n", "one row for every context and action"),

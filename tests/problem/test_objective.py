@@ -76,6 +76,22 @@ def test_costs_of_rounds_add_up_to_what_a_stay_loses(objective, satisfaction):
             assert cost >= 0
 
 
+def test_a_round_of_what_nobody_leaves_costs_what_it_loses():
+    """Outcomes of the first action are above β: p = 0, and its value is ±∞ with the sign of g."""
+    rules = hrprob.Problem(objective=hrprob.Reward(), noise=hrprob.TruncatedNormal(1.0)).rules
+    u, w, beta = np.array([-0.09, 0.09]), np.array([0.29, 3.71]), -1.5
+
+    def costs(best, values):
+        return np.asarray(rules.round_cost(best, np.array(values), u, w, beta)).tolist()
+
+    best = 0.09 / float(rules.satisfaction.leaving_chance(0.09, 3.71, beta, rules.noise))
+    assert costs(best, [-math.inf, best]) == [0.09, 0.0]
+    # Beside what earns for ever a round costs as much as a stay.
+    assert costs(math.inf, [-math.inf, 0.0]) == [math.inf, math.inf]
+    assert costs(math.inf, [math.inf, best]) == [0.0, math.inf]
+    assert costs(-math.inf, [-math.inf, -math.inf]) == [0.0, 0.0]
+
+
 @pytest.mark.parametrize(
     ("make", "field"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules that can be found, and not imported."""
     (tmp_path / "with_a_slip.py").write_text("def level(key, user)\n    return 0.5\n")
     (tmp_path / "that_stops.py").write_text("1 / 0\n")
+    (tmp_path / "that_exits.py").write_text("import sys\n\nsys.exit(0)\n")
     monkeypatch.syspath_prepend(tmp_path)
 
 
@@ -186,7 +188,7 @@ BAD = [
     (lambda: hrprob.LevelSequence([]), "levels", "at least one"),
     (lambda: hrprob.LevelSequence(["a"]), "levels", "numbers"),
     (lambda: hrprob.EmpiricalLevels([np.nan]), "levels", "finite"),
-    (lambda: hrprob.NormalLevels(0.0, 0.0), "deviation", "fixed"),
+    (lambda: hrprob.NormalLevels(0.0, 0.0), "deviation", '"empirical"'),
     (lambda: hrprob.NormalLevels(np.inf, 1.0), "mean", "finite"),
     (lambda: hrprob.ContextFunction("here", 2), "function", "module:name"),
     (lambda: hrprob.ContextFunction("no_such_module:f", 2), "function", "no_such_module"),
@@ -194,6 +196,12 @@ BAD = [
     (lambda: hrprob.LevelFunction(".seasons:level"), "function", "TypeError: the 'package' argument"),
     (lambda: hrprob.LevelFunction("with_a_slip:level"), "function", "SyntaxError: expected ':'"),
     (lambda: hrprob.LevelFunction("that_stops:level"), "function", "ZeroDivisionError"),
+    (lambda: hrprob.LevelFunction("that_exits:level"), "function", "SystemExit: 0"),
+    (
+        lambda: hrprob.LevelFunction(lambda key, user: sys.exit("no level")),
+        "function",
+        "SystemExit: no level",
+    ),
     (lambda: hrprob.ContextFunction("math:pi", 2), "function", "must be a function"),
     (lambda: hrprob.ContextFunction(len, 0), "actions", "at least one action"),
     (lambda: hrprob.LevelFunction(lambda key, user: jnp.zeros(2)), "function", "one level"),
@@ -254,11 +262,15 @@ def once(then: Any, before: Any, at: int) -> Any:
 
 # A function that is right for every user it is tried for, and what is said when it is not for another.
 LATE = [
-    ({"satisfaction": (jnp.nan, 0.0)}, "satisfaction.function", "finite levels within [-1, 1], got nan"),
-    ({"satisfaction": (2.0, 0.0)}, "satisfaction.function", "finite levels within [-1, 1], got 2.0"),
-    ({"contexts": (jnp.nan, 0.0)}, "contexts.function", "finite numbers only"),
-    ({"contexts": (1e200, 0.0)}, "contexts.function", "norm at most 1, got inf"),
-    ({"contexts": (0.6, 0.1)}, "contexts.function", "norm at most 1, got 1.2"),
+    (
+        {"satisfaction": (jnp.nan, 0.0)},
+        "problem.satisfaction.function",
+        "finite levels within [-1, 1], got nan",
+    ),
+    ({"satisfaction": (2.0, 0.0)}, "problem.satisfaction.function", "finite levels within [-1, 1], got 2.0"),
+    ({"contexts": (jnp.nan, 0.0)}, "problem.contexts.function", "finite numbers only"),
+    ({"contexts": (1e200, 0.0)}, "problem.contexts.function", "norm at most 1, got inf"),
+    ({"contexts": (0.6, 0.1)}, "problem.contexts.function", "norm at most 1, got 1.2"),
 ]
 
 
@@ -295,7 +307,7 @@ def _covered(problem: hrprob.Problem) -> Any:
 @pytest.mark.parametrize("use", [_gathered, pytest.param(_covered, marks=pytest.mark.study)])
 def test_what_a_function_gives_late_is_checked_for_data_sets_and_coverage_too(use: Any) -> None:
     error = complaint(lambda: use(with_functions(70, satisfaction=(jnp.nan, 0.0))))
-    assert error.field == "satisfaction.function"
+    assert error.field == "problem.satisfaction.function"
     assert "so it is for user 70;" in str(error)
     use(with_functions(82, satisfaction=(jnp.nan, 0.0)))
 
@@ -316,7 +328,7 @@ def test_what_a_function_gives_to_warm_up_users_is_checked() -> None:
         lambda: coverage(problem, hrprob.HRUCB(warmup=2), users=[10], trials=2),
     ):
         error = complaint(use)
-        assert error.field == "satisfaction.function"
+        assert error.field == "problem.satisfaction.function"
         assert "so it is for warm-up user 0;" in str(error)
 
 
@@ -337,6 +349,8 @@ def test_a_short_sequence_says_that_it_begins_again(users: int, words: str | Non
         ("beta\n1,2\n", "numbers only"),
         ("", "beta"),
         ("\nbeta\n\n0.5\n\nx\n", "line 6"),
+        ("beta\n0.5\nnan\n", "got 'nan': line 3 of"),
+        ("beta\n-inf\n", "levels.csv needs one finite number"),
         ("beta\n" + 200_000 * "1" + "\n", "CSV file"),
     ],
 )

@@ -203,6 +203,42 @@ def test_costs_of_rounds_are_what_was_lost(name: str, policy: hrprob.Policy) -> 
     assert_mean_zero(lost(WORLDS[name], policy))
 
 
+def endless(objective: Any, level: float) -> hrprob.Problem:
+    """Two actions of variances 3.71 and 0.29; the outcomes of the second are above −1.1."""
+    return hrprob.Problem(
+        theta=[0.1, 0.0],
+        phi=[1.9, 0.0],
+        contexts=hrprob.Finite([[[0.9, 0.0], [-0.9, 0.0]]]),
+        noise=hrprob.TruncatedNormal(1.0),
+        objective=objective,
+        satisfaction=hrprob.Fixed(level),
+    )
+
+
+@pytest.mark.parametrize("objective", [hrprob.Reward(), hrprob.MeanVariance(0.5)], ids=lambda o: o.kind)
+def test_costs_of_rounds_where_nobody_leaves_what_earns_less_than_nothing(objective: Any) -> None:
+    """A random action every round loses v* − ḡ/p̄ a user: 0.363 of reward."""
+    problem = endless(objective, -1.5)
+    result = hrprob.simulate(problem, hrprob.Random(eager=True), users=50, trials=40, seed=1)
+    u, w = np.array([0.09, -0.09]), np.array([3.71, 0.29])
+    p = stats.truncnorm.cdf((-1.5 - u) / np.sqrt(w) * stats.truncnorm.std(-1.0, 1.0), -1.0, 1.0)
+    g = u if isinstance(objective, hrprob.Reward) else u - 0.5 * w
+    assert p[1] == 0
+    wanted = g[0] / p[0] - g.mean() / p.mean()
+    if isinstance(objective, hrprob.Reward):
+        assert wanted == pytest.approx(0.363, abs=5e-4)
+    a_user = result.regret.isel(user=-1).to_numpy().ravel() / 50
+    error = a_user.std(ddof=1) / math.sqrt(a_user.size)
+    assert abs(a_user.mean() - wanted) < ERRORS * error
+
+
+@pytest.mark.slow
+def test_where_nobody_leaves_what_earns_most_any_other_round_costs_as_much() -> None:
+    policies = {"lazy": hrprob.Random(), "eager": hrprob.Random(eager=True)}
+    result = hrprob.simulate(endless(hrprob.Reward(), -6.0), policies, users=3, trials=1, seed=1)
+    assert result.regret.isel(user=-1).to_numpy().tolist() == [[math.inf], [math.inf]]
+
+
 @pytest.mark.study
 def test_costs_of_rounds_under_another_objective(plain: Any) -> None:
     """Total reward, a new action every round: costs against v* less the outcomes, which the plain loop has."""
