@@ -283,6 +283,21 @@ def test_a_prior_of_ones_own_is_fitted(engine, table, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", ["laplace", "smc"])
+def test_units_of_outcomes_do_not_matter(engine, table):
+    unit = 2.0**-20
+    options = {"link": hrprob.Affine(unit**2, 2.0 * unit**2), "bounds": hrprob.Bounds(unit, 2.0)}
+    whole = hrprob.fit(table, engine)
+    small = hrprob.fit((table.x, unit * table.r, table.user), engine, **options)
+    for one, other in ((small.theta / unit, whole.theta), (small.phi, whole.phi)):
+        if engine == "laplace":
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+        # What weights add up to enters the keys of smc. Its means have errors of up to 0.013, so that 0.1 is
+        # five of the difference's.
+        np.testing.assert_allclose(one.mean(axis=(0, 1)), other.mean(axis=(0, 1)), atol=0.1)
+
+
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_draws(table, posterior):
     again, other = hrprob.fit(table, "laplace", seed=3), hrprob.fit(table, "laplace", seed=4)
     np.testing.assert_array_equal(again.theta, posterior.theta)
