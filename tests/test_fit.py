@@ -677,6 +677,38 @@ class TwoFaced(DoubleExponential):
             numpyro.sample("r", dist.Normal(u[:, None], jnp.sqrt(w)[:, None]).to_event(1))
 
 
+class Columns(Program):
+    """Sites called as columns of a table are."""
+
+    def program(self, data, setting, prior):
+        numpyro.sample("beta", dist.Normal(0.0, 1.0))
+        numpyro.sample("user", dist.Normal(jnp.zeros(3), 1.0).to_event(1))
+        numpyro.sample("x", dist.Normal(0.0, 1.0))
+        super().program(data, setting, prior)
+
+
+class Axis(Program):
+    """A site called as an axis is."""
+
+    def program(self, data, setting, prior):
+        numpyro.sample("draw", dist.Normal(0.0, 1.0))
+        super().program(data, setting, prior)
+
+
+class Elsewhere(Model):
+    """Outcomes under another name."""
+
+    def program(self, data, setting, prior):
+        theta, phi = priors.sample(prior, setting)
+        u, w = setting.moments(theta, phi, data.x)
+        with numpyro.plate("row", data.x.shape[0]):
+            one = dist.Normal(u[:, None], jnp.sqrt(w)[:, None])
+            numpyro.sample("y", one.mask(data.weight > 0).to_event(1))
+
+    def observed(self, data):
+        return {"y": data.r}
+
+
 def own(model, **options):
     # A class of its own each time: a record is made of it, and a kind belongs to one class.
     return register(f"own-{model.__name__}")(
@@ -731,11 +763,26 @@ def test_programs_that_an_engine_cannot_take(table, registered):
         (Observed, "laplace", "row_log_likelihood"),
         (Program, "laplace", r"write `outcome\(self, u, w\)`"),
         (Program, "smc", "normal outcomes"),
+        (Axis, "svi", "must have sites of other names, got 'draw'"),
+        (Elsewhere, "svi", r"must observe `r`, got \['y'\]"),
     ):
         with pytest.raises(InvalidInput, match=words):
             hrprob.fit(table, engine, model=own(model))
     with pytest.raises(InvalidInput, match="register"):
         hrprob.fit(table, "nuts", model=OpenT())
+
+
+@pytest.mark.slow
+def test_sites_may_be_called_as_columns_are(registered, tmp_path):
+    table = some_rounds(10)
+    posterior = hrprob.fit(table, {"kind": "svi", "steps": 4}, model=own(Columns), draws=100)
+    tree = posterior.to_datatree()
+    assert tree["posterior"]["user"].shape == tree["prior"]["user"].shape == (1, 100, 3)
+    posterior.save(tmp_path / "columns.nc")
+    again = hrprob.Posterior.load(tmp_path / "columns.nc")
+    np.testing.assert_array_equal(again.table.beta, table.beta)
+    for name, values in posterior.sites.items():
+        np.testing.assert_array_equal(again.sites[name], values)
 
 
 @pytest.mark.slow

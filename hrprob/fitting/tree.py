@@ -58,6 +58,7 @@ MOST_ENTRIES = {
 """Numbers that a group may have before it is thinned."""
 
 PRIOR_DRAWS = 1000
+_COLUMNS = {"r": ["round"], "x": ["round", "feature"], "user": ["round"], "beta": ["round"]}
 _PACKED = {"zlib": True, "complevel": 1, "shuffle": True}
 
 
@@ -78,16 +79,14 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
         "posterior": {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites),
         "sample_stats": {"log_ratio": posterior.log_ratio} | dict(posterior.statistics),
         **({} if before is None else {"prior": before}),
-        "observed_data": {"r": table.r},
-        "constant_data": {"x": table.x}
-        | {name: getattr(table, name) for name in ("user", "beta") if getattr(table, name) is not None},
     }
     steps = thinning(posterior) if pointwise == "auto" else dict.fromkeys(MOST_ENTRIES, 1)
     if pointwise:
         groups |= _pointwise(posterior, before, steps)
-    dims = DIMS | {"x": ["round", "feature"]} | {name: ["round"] for name in ("r", "user", "beta")}
     coords: dict[str, Any] = {**features(table.dimension), "round": np.arange(1, len(table) + 1)}
-    tree = from_dict(groups, dims=dims, coords=coords)
+    tree = from_dict(groups, dims=DIMS | {"r": ["round"]}, coords=coords)
+    # Apart from the draws: a site of the model may be called as a column of the table is.
+    tree.update(from_dict(_columns(table), dims=_COLUMNS, coords=coords).children)
     for name in MOST_ENTRIES.keys() & groups.keys():
         kept = tree[name].to_dataset()
         tree[name].dataset = kept.assign_coords(draw=kept.draw * steps[name]).assign_attrs(
@@ -95,6 +94,12 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
         )
     tree.attrs.update(_facts(posterior))
     return tree
+
+
+def _columns(table: Table) -> dict[str, dict[str, np.ndarray]]:
+    """Return the groups of what was seen."""
+    given = {name: getattr(table, name) for name in _COLUMNS if getattr(table, name) is not None}
+    return {"observed_data": {"r": given.pop("r")}, "constant_data": given}
 
 
 def thinning(posterior: Posterior) -> dict[str, int]:
