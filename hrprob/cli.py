@@ -504,7 +504,7 @@ def _compare(arguments: argparse.Namespace) -> None:
             progress=_shows_progress(arguments),
         )
     _say_compared(done, say, pairs=True)
-    if arguments.out:
+    if arguments.out is not None:
         say(f"\nreport in {Path(arguments.out, 'report.html')}")
 
 

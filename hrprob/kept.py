@@ -39,6 +39,7 @@ def prepared(out: str | Path, job: str, parts: Iterable[str]) -> Path:
     parts : iterable of str
         The parts that the job can have.
     """
+    output.check_named(out)
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)

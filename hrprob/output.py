@@ -37,7 +37,7 @@ from hrprob.config import Experiment, resolved
 from hrprob.errors import InvalidInput
 from hrprob.simulation.results import summary_users
 
-__all__ = ["environment", "manifest", "staged", "summary", "write", "write_json"]
+__all__ = ["check_named", "environment", "manifest", "staged", "summary", "write", "write_json"]
 
 MANIFEST = "manifest.json"
 _PACKAGES = ("jax", "jaxlib", "numpy", "numpyro", "xarray")
@@ -61,8 +61,8 @@ def staged(out: str | Path, job: str = "run") -> Iterator[Path]:
     Raises
     ------
     InvalidInput
-        If ``out`` is a file, has something in it that is no result of hrprob, or cannot be
-        written to.
+        If ``out`` is a file, the current folder, has something in it that is no result of
+        hrprob, or cannot be written to.
 
     Examples
     --------
@@ -73,6 +73,7 @@ def staged(out: str | Path, job: str = "run") -> Iterator[Path]:
     >>> [path.name for path in place.iterdir()]
     ['note.txt']
     """
+    check_named(out)
     missing: list[Path] = []
     try:
         place = Path(out).resolve()
@@ -90,6 +91,12 @@ def staged(out: str | Path, job: str = "run") -> Iterator[Path]:
         _remove_empty(missing)
         raise
     _put_in_place(folder, place, job)
+
+
+def check_named(out: str | Path) -> None:
+    """Raise unless ``out`` is the name of a folder: the empty one would be that of the current folder."""
+    if not str(out):
+        raise InvalidInput("--out", "must name a folder", str(out), "for example results/first")
 
 
 def write(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, Any]) -> None:
@@ -256,6 +263,10 @@ def _check_free(out: str | Path, place: Path, job: str) -> None:
     if place.is_dir() and any(place.iterdir()) and _files_of_result(place, job) is None:
         must = "must not be a folder with other things in it"
         raise InvalidInput("--out", must, str(out), f"it has no {MANIFEST} of hrprob {job}; {remedy}")
+    if place == Path.cwd():
+        # A new folder takes its place, and whoever stands in it is left in none.
+        must = "must not be the current folder"
+        raise InvalidInput("--out", must, str(out), "name a folder inside it, for example result")
     if place.is_mount():
         must = "must not be where a file system is mounted"
         raise InvalidInput("--out", must, str(out), "name a folder inside it")

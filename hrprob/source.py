@@ -68,6 +68,9 @@ class Purpose(enum.IntEnum):
     WARMUP = 6
     POLICY = 7
     FIT = 8
+    REPLICATES = 9
+    PRIOR = 10
+    PRIOR_OUTCOMES = 11
 
 
 class Source(NamedTuple):
@@ -129,8 +132,10 @@ def check_run(users: int, trials: int, seed: int) -> None:
     check_count("seed", seed, low=0, high=LARGEST_SEED, remedy=remedy)
 
 
-def key_of(seed: int) -> jax.Array:
+def key_of(seed: int, purpose: Purpose | None = None) -> jax.Array:
     """Return the key of a seed, all 63 bits of it: in single precision JAX looks at the lower 32 alone.
+
+    That of a purpose is apart from all that the key of the seed is split into.
 
     Examples
     --------
@@ -138,7 +143,9 @@ def key_of(seed: int) -> jax.Array:
     [[0, 5], [1, 5]]
     """
     with double_precision():
-        return jax.random.key(seed)
+        root = jax.random.key(seed)
+        # `split(k)[i]` is `fold_in(k, i)`: a purpose stands beyond the numbers of any split.
+        return root if purpose is None else jax.random.fold_in(root, (1 + purpose) << _INDEX_BITS)
 
 
 def trial_keys(seed: int, trials: np.ndarray) -> tuple[jax.Array, jax.Array]:

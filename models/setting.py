@@ -15,8 +15,9 @@ from hrprob.record import record, settle
 
 __all__ = ["Setting"]
 
-# The bound ‖φ‖ ≤ L can be met to the last bit, and then f(φᵀx) may be 0 for some x.
-_LEAST_VARIANCE = 1e-10
+# The bound ‖φ‖ ≤ L can be met to the last bit, and then f(φᵀx) may be 0 for some x. As a share of f(0) the
+# least variance goes with the units of outcomes.
+_LEAST_SHARE = 5e-11
 
 
 @record(static=("dimension",))
@@ -61,4 +62,4 @@ class Setting:
 
     def variance(self, v: jax.Array) -> jax.Array:
         """Return f(v), never quite 0."""
-        return jnp.maximum(self.link(v), _LEAST_VARIANCE)
+        return jnp.maximum(self.link(v), _LEAST_SHARE * self.link(0.0))

@@ -1,5 +1,6 @@
 """``hrprob fit``: what it prints, what it leaves, and what it says of files that cannot be used."""
 
+import hashlib
 import json
 import os
 import sys
@@ -183,6 +184,7 @@ def test_files_that_are_none(call, tmp_path):
         (["--import", "no_such_module"], "`--import`"),
         (["--out", "rounds.csv"], "`--out` must be a folder"),
         (["--out", "."], "`--out` must not be a folder with other things in it"),
+        (["--out", ""], "`--out` must name a folder"),
     ],
 )
 def test_options_that_cannot_be_used(call, good, tmp_path, arguments, words):
@@ -200,6 +202,18 @@ def test_what_is_left_out_of_a_file_is_said(call, good, monkeypatch):
     assert status == 0
     line = "60 rounds are many: of the draws, posterior.nc has in log_likelihood one in 2, in posterior_predictive one in 2"
     assert any(said.startswith(line) for said in out.splitlines())
+
+
+@pytest.mark.slow
+def test_a_pipe_is_read_once(call, good, tmp_path):
+    out, into = os.pipe()
+    os.write(into, good.read_bytes())
+    os.close(into)
+    status, _, _ = call(f"/dev/fd/{out}", *QUICK, "--draws", 100, "--out", "r")
+    os.close(out)
+    assert status == 0
+    data = json.loads((tmp_path / "r" / "manifest.json").read_text())["configuration"]["data"]
+    assert data["sha256"] == hashlib.sha256(good.read_bytes()).hexdigest()
 
 
 def test_the_result_of_another_job_is_left_alone(call, good, tmp_path):

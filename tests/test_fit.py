@@ -282,6 +282,21 @@ def test_a_prior_of_ones_own_is_fitted(engine, table, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", ["laplace", "smc"])
+def test_units_of_outcomes_do_not_matter(engine, table):
+    unit = 2.0**-20
+    options = {"link": hrprob.Affine(unit**2, 2.0 * unit**2), "bounds": hrprob.Bounds(unit, 2.0)}
+    whole = hrprob.fit(table, engine)
+    small = hrprob.fit((table.x, unit * table.r, table.user), engine, **options)
+    for one, other in ((small.theta / unit, whole.theta), (small.phi, whole.phi)):
+        if engine == "laplace":
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+        # What weights add up to enters the keys of smc. Its means have errors of up to 0.013, so that 0.1 is
+        # five of the difference's.
+        np.testing.assert_allclose(one.mean(axis=(0, 1)), other.mean(axis=(0, 1)), atol=0.1)
+
+
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_draws(table, posterior):
     again, other = hrprob.fit(table, "laplace", seed=3), hrprob.fit(table, "laplace", seed=4)
     np.testing.assert_array_equal(again.theta, posterior.theta)
@@ -661,6 +676,38 @@ class TwoFaced(DoubleExponential):
             numpyro.sample("r", dist.Normal(u[:, None], jnp.sqrt(w)[:, None]).to_event(1))
 
 
+class Columns(Program):
+    """Sites called as columns of a table are."""
+
+    def program(self, data, setting, prior):
+        numpyro.sample("beta", dist.Normal(0.0, 1.0))
+        numpyro.sample("user", dist.Normal(jnp.zeros(3), 1.0).to_event(1))
+        numpyro.sample("x", dist.Normal(0.0, 1.0))
+        super().program(data, setting, prior)
+
+
+class Axis(Program):
+    """A site called as an axis is."""
+
+    def program(self, data, setting, prior):
+        numpyro.sample("draw", dist.Normal(0.0, 1.0))
+        super().program(data, setting, prior)
+
+
+class Elsewhere(Model):
+    """Outcomes under another name."""
+
+    def program(self, data, setting, prior):
+        theta, phi = priors.sample(prior, setting)
+        u, w = setting.moments(theta, phi, data.x)
+        with numpyro.plate("row", data.x.shape[0]):
+            one = dist.Normal(u[:, None], jnp.sqrt(w)[:, None])
+            numpyro.sample("y", one.mask(data.weight > 0).to_event(1))
+
+    def observed(self, data):
+        return {"y": data.r}
+
+
 def own(model, **options):
     # A class of its own each time: a record is made of it, and a kind belongs to one class.
     return register(f"own-{model.__name__}")(
@@ -714,11 +761,26 @@ def test_programs_that_an_engine_cannot_take(table, registered):
         (Observed, "laplace", "row_log_likelihood"),
         (Program, "laplace", r"write `outcome\(self, u, w\)`"),
         (Program, "smc", r"write `outcome\(self, u, w\)`"),
+        (Axis, "svi", "must have sites of other names, got 'draw'"),
+        (Elsewhere, "svi", r"must observe `r`, got \['y'\]"),
     ):
         with pytest.raises(InvalidInput, match=words):
             hrprob.fit(table, engine, model=own(model))
     with pytest.raises(InvalidInput, match="register"):
         hrprob.fit(table, "nuts", model=OpenT())
+
+
+@pytest.mark.slow
+def test_sites_may_be_called_as_columns_are(registered, tmp_path):
+    table = some_rounds(10)
+    posterior = hrprob.fit(table, {"kind": "svi", "steps": 4}, model=own(Columns), draws=100)
+    tree = posterior.to_datatree()
+    assert tree["posterior"]["user"].shape == tree["prior"]["user"].shape == (1, 100, 3)
+    posterior.save(tmp_path / "columns.nc")
+    again = hrprob.Posterior.load(tmp_path / "columns.nc")
+    np.testing.assert_array_equal(again.table.beta, table.beta)
+    for name, values in posterior.sites.items():
+        np.testing.assert_array_equal(again.sites[name], values)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 import xarray
 
 import hrprob
-from hrprob import output
+from hrprob import kept, output
 from hrprob.config import Experiment, from_data
 from hrprob.errors import InvalidInput
 
@@ -222,6 +222,27 @@ def test_a_place_that_cannot_be_is_found_out_before_any_work(tmp_path, monkeypat
     with pytest.raises(InvalidInput, match="can be written"), output.staged(out):
         pytest.fail("nothing may run")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("out", "words"), [("", "must name a folder"), (".", "must not be the current folder")]
+)
+def test_the_current_folder_is_not_renamed_away(tmp_path, monkeypatch, out, words):
+    (tmp_path / "empty").mkdir()
+    earlier_result(tmp_path / "earlier")
+    for place in ("empty", "earlier"):
+        monkeypatch.chdir(tmp_path / place)
+        with pytest.raises(InvalidInput, match=words), output.staged(out):
+            pytest.fail("nothing may run")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["earlier", "empty"]
+
+
+def test_a_job_in_parts_needs_a_folder_with_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match="`--out` must name a folder"):
+        kept.prepared("", "suite", [])
+    assert list(tmp_path.iterdir()) == []
+    assert kept.prepared(".", "suite", []).samefile(tmp_path)
 
 
 def test_a_result_that_cannot_be_moved_is_not_lost(tmp_path):

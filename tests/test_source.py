@@ -15,7 +15,7 @@ from jax.extend.random import threefry_2x32
 from scipy import stats
 
 from hrprob.precision import double_precision
-from hrprob.source import WARMUP_USERS, Purpose, Source, threefry, trial_keys
+from hrprob.source import WARMUP_USERS, Purpose, Source, key_of, threefry, trial_keys
 
 USERS, INDICES, TRIALS = 500, 20, 10
 N = USERS * INDICES * TRIALS
@@ -101,6 +101,14 @@ class TestAddresses:
         with double_precision():
             keys = [np.array(trial_keys(seed, np.arange(1000))).T for seed in range(20)]
         assert len(np.unique(np.concatenate(keys), axis=0)) == 20 * 1000
+
+    def test_keys_of_purposes_are_no_parts_of_that_of_the_seed(self) -> None:
+        with double_precision():
+            split = jax.random.key_data(jax.random.split(key_of(5), 1000))
+            trials = np.array(trial_keys(5, np.arange(1000))).T
+            purposes = [jax.random.key_data(key_of(5, purpose)) for purpose in Purpose]
+        keys = np.concatenate([jax.random.key_data(key_of(5))[None], split, trials, np.array(purposes)])
+        assert len(np.unique(keys, axis=0)) == len(keys)
 
     def test_keys_for_jax(self) -> None:
         with double_precision():

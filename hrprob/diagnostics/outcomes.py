@@ -38,6 +38,7 @@ from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
 from hrprob.models import Data, Model, Rounds, Setting, priors
+from hrprob.precision import double_precision
 from hrprob.record import record
 
 __all__ = [
@@ -204,7 +205,8 @@ def residual_checks(tree: Any, setting: Setting, draws: int = 500) -> xarray.Dat
     picks = np.linspace(0, len(theta) - 1, min(draws, len(theta))).astype(int)
     x, r = np.asarray(tree["constant_data"]["x"]), np.asarray(tree["observed_data"]["r"])
     mean = theta[picks] @ x.T
-    deviation = np.sqrt(np.maximum(np.asarray(setting.link(phi[picks] @ x.T)), 1e-10))
+    with double_precision():
+        deviation = np.sqrt(np.asarray(setting.variance(jnp.asarray(phi[picks] @ x.T))))
     both = ((r - mean) / deviation, (again[picks] - mean) / deviation)
     seen, drawn = (np.stack([of(e, axis=1) for of in STATISTICS.values()]) for e in both)
     return xarray.Dataset(

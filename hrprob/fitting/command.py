@@ -29,7 +29,7 @@ from hrprob.errors import InvalidInput
 from hrprob.fitting import figures, summary, tree
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior, check_prob
-from hrprob.fitting.table import read_table
+from hrprob.fitting.table import parse_table, read_file
 from hrprob.problem import Affine, Bounds
 from hrprob.record import describe
 from hrprob.tables import kind_or_table
@@ -43,7 +43,9 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str]) ->
     """Fit what the arguments of the command line ask for, print it, and write it where told."""
     wall, cpu = time.perf_counter(), time.process_time()
     asked = _named("prob", lambda: check_prob(arguments.prob)), _asked(arguments)
-    table = read_table(arguments.file)
+    # Read once: what a pipe gave is gone.
+    content = read_file(arguments.file)
+    table = parse_table(content, arguments.file)
     if arguments.out is None:
         _print(_fit(table, asked[1]), asked[0], say)
         return
@@ -52,7 +54,7 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str]) ->
         facts = {
             "program": "hrprob",
             "job": "fit",
-            "configuration": _configuration(arguments, posterior),
+            "configuration": _configuration(arguments, content, posterior),
             "seed": posterior.seed,
             "command": command,
             "wall_seconds": time.perf_counter() - wall,
@@ -157,11 +159,11 @@ def _named(option: str, make: Callable[[], Any]) -> Any:
         raise InvalidInput(f"--{name}", error.must, error.got, error.remedy) from None
 
 
-def _configuration(arguments: Namespace, posterior: Posterior) -> dict[str, Any]:
+def _configuration(arguments: Namespace, content: bytes, posterior: Posterior) -> dict[str, Any]:
     return {
         "data": {
             "file": str(arguments.file),
-            "sha256": hashlib.sha256(Path(arguments.file).read_bytes()).hexdigest(),
+            "sha256": hashlib.sha256(content).hexdigest(),
             "rounds": len(posterior.table),
         },
         "engine": describe(posterior.engine),

@@ -13,7 +13,7 @@ from hrprob import plots
 from hrprob.estimation.posterior.base import features
 from hrprob.fitting import predictive
 from hrprob.fitting.posterior import check_prob
-from hrprob.source import key_of
+from hrprob.source import Purpose, key_of
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
@@ -39,7 +39,7 @@ def plot_coefficients(posterior: Posterior, prob: float = 0.9) -> Figure:
     ['θ, of the mean', 'φ, of the variance']
     """
     check_prob(prob)
-    key = key_of(posterior.seed)
+    key = key_of(posterior.seed, Purpose.PRIOR)
     prior = predictive.prior(posterior.target, posterior.table.x, key, _PRIOR_DRAWS)
     drawn = posterior.flat()
     rows = {name: np.prod(values.shape[1:], dtype=int) for name, values in drawn.items()}
@@ -76,7 +76,8 @@ def plot_outcomes(posterior: Posterior, prob: float = 0.9) -> Figure:
     drawn = posterior.flat()
     picks = np.linspace(0, len(drawn["theta"]) - 1, min(_REPLICATES, len(drawn["theta"]))).astype(int)
     some = {name: values[picks] for name, values in drawn.items()}
-    again = predictive.outcomes(posterior.target, table.x, some, key_of(posterior.seed))
+    key = key_of(posterior.seed, Purpose.REPLICATES)
+    again = predictive.outcomes(posterior.target, table.x, some, key)
     # θᵀx is linear in θ and f(φᵀx) in φ, so the means of the draws give the fitted moments.
     fitted = table.x @ drawn["theta"].mean(axis=0)
     variance = np.maximum(posterior.setting.link(table.x @ drawn["phi"].mean(axis=0)), 0.0)

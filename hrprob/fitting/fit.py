@@ -12,7 +12,7 @@ import numpy as np
 from hrprob.errors import InvalidInput, check_count
 from hrprob.estimation.posterior.base import Draws, sample
 from hrprob.estimation.posterior.engines import make_engine
-from hrprob.estimation.posterior.sites import extra_sites
+from hrprob.estimation.posterior.sites import check_names, extra_sites
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table, as_table
@@ -208,13 +208,15 @@ def _model_of(problem: Problem) -> Model:
 def _data(target: Target, table: Table) -> Any:
     """Return the rounds as the model is conditioned on them."""
     single = rounds(table.x, table.r)
-    if target.model.data is not Stays:
-        return single
-    sums = stays(table.x, table.r, table.user)
     with double_precision():
-        arrays = [jax.tree.map(jnp.asarray, form) for form in (single, sums)]
+        by_round = jax.tree.map(jnp.asarray, single)
+        check_names(target, by_round)
+        if target.model.data is not Stays:
+            return single
+        sums = stays(table.x, table.r, table.user)
+        by_stay = jax.tree.map(jnp.asarray, sums)
         # A site with a value for each row has one for each round.
-        return single if extra_sites(target, arrays[0]) != extra_sites(target, arrays[1]) else sums
+        return single if extra_sites(target, by_round) != extra_sites(target, by_stay) else sums
 
 
 def _check_unused(**given: Any) -> None:

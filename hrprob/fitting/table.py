@@ -7,6 +7,7 @@ As a file it is a CSV with the columns x1, ..., xd and r, and perhaps ``user`` a
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections.abc import Mapping
@@ -19,10 +20,11 @@ import numpy as np
 from hrprob.errors import InvalidInput
 from hrprob.models.data import check_rounds, too_large, too_large_at
 
-__all__ = ["Table", "as_table", "read_table", "write_table"]
+__all__ = ["Table", "as_table", "parse_table", "read_file", "read_table", "write_table"]
 
 # Unit vectors written to four decimals may be so much longer; a variance never falls below its floor.
 _LONGEST = 1.0 + 1e-4
+_READABLE = "must be a CSV file that can be read"
 _COLUMNS = "it has the columns x1, ..., xd and r, and perhaps user and beta"
 
 
@@ -140,7 +142,26 @@ def read_table(path: str | Path) -> Table:
     >>> read_table(file).user.tolist()
     ['a', 'b']
     """
-    lines = _lines(path)
+    return parse_table(read_file(path), path)
+
+
+def read_file(path: str | Path) -> bytes:
+    """Return what is in a file, or raise :class:`InvalidInput`."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InvalidInput("data", _READABLE, str(path), error.strerror or str(error)) from None
+
+
+def parse_table(content: bytes, path: str | Path) -> Table:
+    r"""Return the table that a CSV file has in it; complaints name its path.
+
+    Examples
+    --------
+    >>> parse_table(b"x1,r\n0.6,0.4\n", "rounds.csv").r.tolist()
+    [0.4]
+    """
+    lines = _lines(content, path)
     if not lines:
         raise InvalidInput(str(path), "must have a line of column names", "an empty file", _COLUMNS)
     header = [name.strip() for name in lines[0][1]]
@@ -181,19 +202,15 @@ def write_table(table: Table, path: str | Path) -> None:
         writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _lines(path: str | Path) -> list[tuple[int, list[str]]]:
+def _lines(content: bytes, path: str | Path) -> list[tuple[int, list[str]]]:
     """Return the lines of a CSV file that have anything in them, each with its number."""
-    must = "must be a CSV file that can be read"
     try:
-        with open(path, newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream, strict=True)
-            return [(reader.line_num, line) for line in reader if any(cell.strip() for cell in line)]
-    except OSError as error:
-        raise InvalidInput("data", must, str(path), error.strerror or str(error)) from None
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        return [(reader.line_num, line) for line in reader if any(cell.strip() for cell in line)]
     except UnicodeDecodeError:
-        raise InvalidInput("data", must, str(path), "it is no text in UTF-8") from None
+        raise InvalidInput("data", _READABLE, str(path), "it is no text in UTF-8") from None
     except csv.Error as error:
-        raise InvalidInput("data", must, str(path), f"line {reader.line_num}: {error}") from None
+        raise InvalidInput("data", _READABLE, str(path), f"line {reader.line_num}: {error}") from None
 
 
 def _check_columns(field: str, names: list[str]) -> None:

@@ -32,7 +32,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import xarray
 
@@ -47,7 +46,7 @@ from hrprob.fitting.table import Table
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Affine, Bounds
 from hrprob.record import describe
-from hrprob.source import key_of
+from hrprob.source import Purpose, key_of
 
 __all__ = ["load", "save", "thinning", "to_datatree"]
 
@@ -59,6 +58,7 @@ MOST_ENTRIES = {
 """Numbers that a group may have before it is thinned."""
 
 PRIOR_DRAWS = 1000
+_COLUMNS = {"r": ["round"], "x": ["round", "feature"], "user": ["round"], "beta": ["round"]}
 _PACKED = {"zlib": True, "complevel": 1, "shuffle": True}
 
 
@@ -70,27 +70,23 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
     if not isinstance(pointwise, bool) and pointwise != "auto":
         remedy = "auto takes as many draws as are not too large"
         raise InvalidInput("pointwise", 'must be true, false or "auto"', pointwise, remedy)
-    by_new, by_rest = jax.random.split(jax.random.fold_in(key_of(posterior.seed), 1))
-    by_prior, by_imagined = jax.random.split(by_rest)
     before: dict[str, np.ndarray] | None = None
     if prior:
         draws = min(PRIOR_DRAWS, posterior.theta[..., 0].size)
-        imagined = predictive.prior(posterior.target, table.x, by_prior, draws)
+        imagined = predictive.prior(posterior.target, table.x, key_of(posterior.seed, Purpose.PRIOR), draws)
         before = {name: value[None] for name, value in imagined.items()}
     groups: dict[str, dict[str, Any]] = {
         "posterior": {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites),
         "sample_stats": {"log_ratio": posterior.log_ratio} | dict(posterior.statistics),
         **({} if before is None else {"prior": before}),
-        "observed_data": {"r": table.r},
-        "constant_data": {"x": table.x}
-        | {name: getattr(table, name) for name in ("user", "beta") if getattr(table, name) is not None},
     }
     steps = thinning(posterior) if pointwise == "auto" else dict.fromkeys(MOST_ENTRIES, 1)
     if pointwise:
-        groups |= _pointwise(posterior, before, steps, by_new, by_imagined)
-    dims = DIMS | {"x": ["round", "feature"]} | {name: ["round"] for name in ("r", "user", "beta")}
+        groups |= _pointwise(posterior, before, steps)
     coords: dict[str, Any] = {**features(table.dimension), "round": np.arange(1, len(table) + 1)}
-    tree = from_dict(groups, dims=dims, coords=coords)
+    tree = from_dict(groups, dims=DIMS | {"r": ["round"]}, coords=coords)
+    # Apart from the draws: a site of the model may be called as a column of the table is.
+    tree.update(from_dict(_columns(table), dims=_COLUMNS, coords=coords).children)
     for name in MOST_ENTRIES.keys() & groups.keys():
         kept = tree[name].to_dataset()
         tree[name].dataset = kept.assign_coords(draw=kept.draw * steps[name]).assign_attrs(
@@ -98,6 +94,12 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
         )
     tree.attrs.update(_facts(posterior))
     return tree
+
+
+def _columns(table: Table) -> dict[str, dict[str, np.ndarray]]:
+    """Return the groups of what was seen."""
+    given = {name: getattr(table, name) for name in _COLUMNS if getattr(table, name) is not None}
+    return {"observed_data": {"r": given.pop("r")}, "constant_data": given}
 
 
 def thinning(posterior: Posterior) -> dict[str, int]:
@@ -113,11 +115,7 @@ def thinning(posterior: Posterior) -> dict[str, int]:
 
 
 def _pointwise(
-    posterior: Posterior,
-    before: dict[str, np.ndarray] | None,
-    steps: dict[str, int],
-    by_new: Any,
-    by_imagined: Any,
+    posterior: Posterior, before: dict[str, np.ndarray] | None, steps: dict[str, int]
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return the groups with an outcome for every draw and round, thinned by these steps.
 
@@ -125,6 +123,10 @@ def _pointwise(
     """
     x, target = posterior.table.x, posterior.target
     after = {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites)
+
+    def new_outcomes(purpose: Purpose) -> Callable[..., np.ndarray]:
+        key = key_of(posterior.seed, purpose)
+        return lambda flat: predictive.outcomes(target, x, flat, key)
 
     def group(name: str, values: dict[str, np.ndarray], of_draws: Callable[..., np.ndarray]) -> Any:
         some = {site: value[:, :: steps[name]] for site, value in values.items()}
@@ -138,14 +140,10 @@ def _pointwise(
             after,
             lambda flat: predictive.log_likelihood(target, x, posterior.table.r, flat),
         ),
-        "posterior_predictive": group(
-            "posterior_predictive", after, lambda flat: predictive.outcomes(target, x, flat, by_new)
-        ),
+        "posterior_predictive": group("posterior_predictive", after, new_outcomes(Purpose.REPLICATES)),
     }
     if before is not None:
-        found["prior_predictive"] = group(
-            "prior_predictive", before, lambda flat: predictive.outcomes(target, x, flat, by_imagined)
-        )
+        found["prior_predictive"] = group("prior_predictive", before, new_outcomes(Purpose.PRIOR_OUTCOMES))
     return found
 
 

@@ -85,7 +85,9 @@ class ThompsonKnownVariance(Learner):
         )
 
     def _variance(self, contexts: jax.Array) -> jax.Array:
-        return jnp.maximum(self.known.link(contract(contexts, self.truth)), 1e-10)
+        from hrprob.models import Setting
+
+        return Setting.of(self.known).variance(contract(contexts, self.truth))
 
 
 @register("thompson-homoscedastic")

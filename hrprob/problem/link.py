@@ -61,7 +61,7 @@ class Affine:
 
     def check_bound(self, bound: float) -> None:
         """Raise unless f >= 0 on [-bound, bound]."""
-        if self.offset - self.slope * bound < -1e-12:
+        if self.slope * bound > self.offset * (1 + 1e-12):
             raise InvalidInput(
                 "link.offset",
                 f"must be at least slope · bounds.phi = {self.slope * bound:g}",

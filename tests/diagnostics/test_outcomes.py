@@ -4,11 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray
 from arviz_base import from_dict
 from scipy import stats
 
 from hrprob.diagnostics import outcomes, verdicts
 from hrprob.models import Setting
+from hrprob.problem import Affine, Bounds
 
 SETTING = Setting(2)
 
@@ -87,6 +89,18 @@ def test_residuals_are_standardised():
     np.testing.assert_allclose(
         checks.observed.mean("draw"), [stats.skew(e), stats.kurtosis(e), np.abs(e).max()], atol=0.15
     )
+
+
+def test_residuals_are_the_same_in_small_units():
+    r, x = outcomes_of(normal, rounds=20)
+    whole = tree(r, x, stats.norm.logpdf)
+    unit = 2.0**-20
+    small = whole.copy()
+    for group, name in (("posterior", "theta"), ("posterior_predictive", "r"), ("observed_data", "r")):
+        small[group][name] = whole[group][name] * unit
+    setting = Setting(2, Affine(unit**2, 2.0 * unit**2), Bounds(unit, 2.0))
+    checks = [outcomes.residual_checks(*given) for given in ((whole, SETTING), (small, setting))]
+    xarray.testing.assert_allclose(*checks, rtol=1e-12)
 
 
 def test_a_table_of_single_rounds_has_those_of_the_stays():

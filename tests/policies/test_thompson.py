@@ -489,6 +489,27 @@ def test_every_way_of_learning_learns(parameters):
     assert float(last.sel(policy="t")) < 0.45 * float(last.sel(policy="random"))
 
 
+@pytest.mark.parametrize(
+    "kind", ["thompson-known-variance", pytest.param("thompson", marks=pytest.mark.slow)]
+)
+def test_units_of_outcomes_do_not_matter(kind):
+    def play(unit):
+        problem = hrprob.Problem(
+            theta=[0.6 * unit, 0.3 * unit],
+            phi=[0.5, -0.4],
+            link=hrprob.Affine(unit**2, 2.0 * unit**2),
+            bounds=hrprob.Bounds(unit, 2.0),
+            contexts=hrprob.Ball(actions=3),
+            satisfaction=hrprob.Uniform(-unit, 0.5 * unit),
+        )
+        return hrprob.simulate(problem, make(kind, {}), users=40, trials=2, seed=1)
+
+    whole, small = play(1.0), play(2.0**-20)
+    np.testing.assert_array_equal(small.action, whole.action)
+    np.testing.assert_array_equal(small.lifetime, whole.lifetime)
+    np.testing.assert_allclose(small.regret, whole.regret, rtol=1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", BAYESIAN)
 def test_every_bayesian_policy_learns(kind):

@@ -67,6 +67,10 @@ def test_support(satisfaction: Any, support: tuple[float, float]) -> None:
             lambda: hrprob.Problem(link=hrprob.Affine(1.0, 1.5)),
             r"`link.offset` must be at least slope · bounds.phi = 2, got 1.5",
         ),
+        (
+            lambda: hrprob.Problem(link=hrprob.Affine(1e-13, 1e-14)),
+            r"`link.offset` must be at least slope · bounds.phi = 2e-13, got 1e-14",
+        ),
         (lambda: hrprob.Problem().known(0), "`users` must be a whole number of at least 1"),
         (lambda: hrprob.Problem().replace(theta=[2.0, 0, 0, 0]), "`theta` must have norm"),
     ],

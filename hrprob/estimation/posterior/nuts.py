@@ -97,9 +97,10 @@ class NUTS:
     def fit(self, target: Target, data: Data, key: jax.Array, start: Any = None) -> Chains:
         """Return draws from the posterior given ``data``; ``start`` are draws of z of a fit before it.
 
-        The chains then begin at some of those, with their covariance as metric.
+        The chains then begin at some of those, with their covariance as metric, shrunk as Stan
+        does: few draws lie in a subspace, which no chain would leave.
         """
-        by_start, by_run = jax.random.split(key)
+        by_start, by_run, by_pick = jax.random.split(key, 3)
         wide, sites = program.padded(target, data)
         size = program.size(target, sites)
         # In these coordinates the prior's own scale is 1.
@@ -108,9 +109,9 @@ class NUTS:
             draws = jnp.asarray(getattr(start, "z", start))
             known = draws.shape[-1]  # what a policy kept has no sites beyond θ and φ
             draws = draws.reshape(-1, known)
-            picks = jax.random.randint(by_start, (self.chains,), 0, draws.shape[0])
+            picks = jax.random.randint(by_pick, (self.chains,), 0, draws.shape[0])
             first = first.at[:, :known].set(draws[picks])
-            metric = metric.at[:known, :known].set(jnp.cov(draws, rowvar=False).reshape(known, known))
+            metric = metric.at[:known, :known].set(_shrunk_covariance(draws))
         return _run(self, target, sites, wide, by_run, first, metric)
 
     def init(self, target: Target) -> jax.Array:
@@ -127,6 +128,14 @@ class NUTS:
         one = belief[jax.random.randint(key, (), 0, belief.shape[0])]
         mean = jnp.mean(belief, axis=0)
         return mean + scale * (one - mean)
+
+
+def _shrunk_covariance(draws: jax.Array) -> jax.Array:
+    """Return the covariance of draws (n, k), with the weight of five draws of variance 10⁻³; of one draw it is 0."""
+    n, k = draws.shape
+    away = draws - jnp.mean(draws, axis=0)
+    covariance = away.T @ away / max(n - 1, 1)
+    return (n * covariance + 5.0 * 1e-3 * jnp.eye(k)) / (n + 5.0)
 
 
 @functools.partial(jax.jit, static_argnames="sites")

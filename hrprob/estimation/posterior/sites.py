@@ -22,7 +22,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 
 from hrprob.errors import InvalidInput
 from hrprob.estimation.posterior.target import Target
-from hrprob.models import Data, Gaussian, Model, pad
+from hrprob.models import Data, Gaussian, Model, Rounds, pad
 from hrprob.models.data import D
 from hrprob.precision import is_traced
 
@@ -30,6 +30,7 @@ __all__ = [
     "Sites",
     "agrees",
     "at_least_a_row",
+    "check_names",
     "check_program",
     "extra_sites",
     "log_density",
@@ -49,6 +50,9 @@ Sites = tuple[tuple[str, tuple[int, ...]], ...]
 
 # What a program and a likelihood are made of, `outcome` aside, which both look at.
 _METHODS = ("program", "observe", "observed", "conditioned", "row_log_likelihood", "log_likelihood")
+
+# What the axes of draws in a tree for ArviZ are called.
+_AXES = ("chain", "draw", "feature", "round")
 
 _RUNNING = threading.RLock()
 
@@ -148,6 +152,23 @@ def agrees(model: Model) -> bool:
     return any(all(getattr(own, name) is getattr(by, name) for name in _METHODS) for by in (Model, Gaussian))
 
 
+def check_names(target: Target, data: Rounds) -> None:
+    """Raise unless a tree for ArviZ has a place for what the program samples: outcomes `r`, sites not named as axes."""
+    axes = [name for name, _ in extra_sites(target, data) if name in _AXES]
+    if axes:
+        remedy = f"the axes of draws are called {', '.join(_AXES)}"
+        raise InvalidInput("model", "must have sites of other names", ", ".join(axes), remedy)
+    observed = jax.eval_shape(
+        lambda: {name: site["value"] for name, site in _sites(target, data, observed=True).items()}
+    )
+    if "r" not in observed:
+        must, remedy = (
+            "must observe `r`",
+            "sample outcomes under that name in its program, as `observed` has them",
+        )
+        raise InvalidInput("model", must, sorted(observed), remedy)
+
+
 def check_program(engine: Any, target: Target, data: Data) -> None:
     """Raise unless an engine that looks at the likelihood alone sees what the program says."""
     sites = extra_sites(target, data)
@@ -168,17 +189,24 @@ def check_program(engine: Any, target: Target, data: Data) -> None:
         raise InvalidInput("model", must, target.model.kind, remedy)
 
 
-@runs_alone
 def _latent(target: Target, data: Data) -> dict[str, jax.Array]:
     """Return the latent sites of one run of the program, unconstrained."""
-    seeded = handlers.seed(target.model.conditioned, jax.random.key(0))
-    trace = handlers.trace(seeded).get_trace(data, target.setting, target.prior)
     found = {}
-    for name, site in trace.items():
-        if site["type"] != "sample" or site["is_observed"]:
-            continue
+    for name, site in _sites(target, data, observed=False).items():
         if site["fn"].support.is_discrete:
             remedy = "sum it out, as models/mixture.py does: no engine here samples whole numbers"
             raise InvalidInput("model", "must have continuous latent sites only", name, remedy)
         found[name] = biject_to(site["fn"].support).inv(site["value"])
     return found
+
+
+@runs_alone
+def _sites(target: Target, data: Data, *, observed: bool) -> dict[str, Any]:
+    """Return the sites of one run of the program that are observed, or those that are not."""
+    seeded = handlers.seed(target.model.conditioned, jax.random.key(0))
+    trace = handlers.trace(seeded).get_trace(data, target.setting, target.prior)
+    return {
+        name: site
+        for name, site in trace.items()
+        if site["type"] == "sample" and site["is_observed"] == observed
+    }

@@ -136,6 +136,19 @@ def test_growing_data_do_not_compile_anew(target, data):
 
 
 @pytest.mark.slow
+def test_chains_move_from_however_few_draws_they_start(target, data):
+    engine = make_engine({"kind": "nuts", "chains": 2, "warmup": 150, "draws": 300})
+    cold = fit(engine, target, data, jax.random.key(0))
+    every = np.asarray(cold.z).reshape(-1, target.size)
+    starts = {"all": cold, "one": every[:1], "equal": every[[0] * 50], "as many as dimensions": every[:8]}
+    for name, start in starts.items():
+        warm = np.asarray(fit(engine, target, data, jax.random.key(1), start).z)
+        # A deviation of 300 draws, half of them as good as independent, is off by 6 %.
+        ratio = warm.std(axis=1) / every.std(axis=0)
+        assert np.all((ratio > 0.6) & (ratio < 1.6)), name
+
+
+@pytest.mark.slow
 def test_programs_can_be_run_in_several_threads(data):
     few = rounds(data.x[:4], np.linspace(-1, 1, 4))
     targets = [
