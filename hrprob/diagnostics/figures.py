@@ -371,7 +371,7 @@ def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:
         handles, labels = panels[0, 0].get_legend_handles_labels()
         title = "bands: one standard error"
         if np.isnan(of.se).any():
-            title += "; none of the GLSE for φ, as the noise has no fourth moment"
+            title += "; none of the GLSE for φ, as the noise has no known fourth moment"
         figure.legend(handles, labels, loc="outside lower center", ncols=3, title=title, title_fontsize=7)
     return figure
 

@@ -541,6 +541,6 @@ def _estimates(page: Report, done: Diagnosis) -> None:
         ],
         rows,
         "Mean squared errors, summed over coefficients; efficiency is the second over the first. Error / se: root mean "
-        "square, 1 if standard errors mean what they say; empty where the noise has no fourth moment, without which φ̂ has "
-        "no standard errors.",
+        "square, 1 if standard errors mean what they say; empty where the noise has no known fourth moment, without which φ̂ "
+        "has no standard errors.",
     )

@@ -25,9 +25,9 @@ def test_standard_errors_that_do_not_exist_are_left_out_and_that_is_said(df, emp
     table = written(page._estimates, efficiency={"over the prior": estimates.efficiency(compared)})
     assert "nan" not in table
     assert table.count("<td></td>") == empty  # φ, after four users and after eight
-    assert "empty where the noise has no fourth moment" in table
+    assert "empty where the noise has no known fourth moment" in table
     title = figures.plot_estimates(compared).legends[0].get_title().get_text()
-    assert ("no fourth moment" in title) is (empty > 0)
+    assert ("no known fourth moment" in title) is (empty > 0)
 
 
 @pytest.mark.parametrize("users", [(4, 8), (3, 4, 5, 6, 7, 8)])
