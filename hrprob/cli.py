@@ -59,11 +59,12 @@ _SIZES = ("users", "trials", "seed")
 
 
 class Command(NamedTuple):
-    """A subcommand: what it is for, its arguments, and how it is run."""
+    """A subcommand: what it is for, its arguments, how it is run, and what makes it need less memory."""
 
     help: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], None]
+    less: str = "fewer trials"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,8 +94,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _without_reader()
     except OSError as error:
         return _complain(f"error: {error}", 1)
-    except MemoryError as error:
-        return _complain(f"error: too little memory, try fewer trials or --keep 1000: {error}", 1)
+    except (MemoryError, RuntimeError) as error:
+        # JAX has no class of its own for it.
+        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        return _complain(f"error: too little memory, try {COMMANDS[arguments.command].less}: {error}", 1)
     except KeyboardInterrupt:
         return _complain("interrupted; nothing half-written is left", 130)
     except _Terminated:
@@ -646,24 +650,38 @@ def _processor() -> str:
 
 COMMANDS = {
     "run": Command(
-        "play the policies of a configuration and write what came of it", _add_run_arguments, _run
+        "play the policies of a configuration and write what came of it",
+        _add_run_arguments,
+        _run,
+        less="fewer trials or --keep 1000",
     ),
     "reproduce": Command(
         "play the paper's figures, with the published curves laid over ours",
         _add_reproduce_arguments,
         _reproduce,
     ),
-    "fit": Command("fit a posterior to rounds of your own", _add_fit_arguments, _fit),
+    "fit": Command(
+        "fit a posterior to rounds of your own",
+        _add_fit_arguments,
+        _fit,
+        less="fewer --draws or a smaller --engine",
+    ),
     "compare": Command(
-        "compare policies that met the same users, trial by trial", _add_compare_arguments, _compare
+        "compare policies that met the same users, trial by trial",
+        _add_compare_arguments,
+        _compare,
+        less="fewer folders or --most-trials",
     ),
     "suite": Command(
-        "play a suite of problems, and rank the policies over all", _add_suite_arguments, _suite
+        "play a suite of problems, and rank the policies over all",
+        _add_suite_arguments,
+        _suite,
     ),
     "diagnose": Command(
         "say whether learned variances can be trusted: calibration, coverage, ranks, in one report",
         _add_diagnose_arguments,
         _diagnose,
+        less="--quick or a smaller --engine",
     ),
     "policies": Command(
         "describe the policies that a configuration can name", _add_policies_arguments, _policies

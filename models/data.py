@@ -20,6 +20,8 @@ __all__ = [
     "Data",
     "Rounds",
     "Stays",
+    "as_array",
+    "as_numbers",
     "check_rounds",
     "first_rows",
     "pad",
@@ -133,7 +135,7 @@ def check_rounds(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:
     ...
     hrprob.errors.InvalidInput: `x1` must be a finite number, got nan: in row 2; drop or impute such rounds
     """
-    contexts, outcomes = _numbers("x", x), _numbers("r", r)
+    contexts, outcomes = as_numbers("x", x), as_numbers("r", r)
     if contexts.ndim != 2 or outcomes.shape != contexts.shape[:1] or contexts.shape[1] == 0:
         shapes = (contexts.shape, outcomes.shape)
         raise InvalidInput(
@@ -167,8 +169,25 @@ def too_large_at(outcome: float, where: str) -> InvalidInput:
     return InvalidInput("r", "must have squares that add up to a finite number", float(outcome), remedy)
 
 
-def _numbers(name: str, values: Any) -> np.ndarray:
+def as_numbers(name: str, values: Any, remedy: str = "one row a round") -> np.ndarray:
+    """Return values as an array of float64, or raise: nothing is masked, and nothing has an imaginary part."""
+    array = as_array(name, values)
     try:
-        return np.asarray(values, dtype=np.float64)
+        if array.dtype.kind != "c":
+            return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise InvalidInput(name, "must hold numbers only", values, "one row a round") from None
+        pass
+    raise InvalidInput(name, "must hold numbers only", values, remedy)
+
+
+def as_array(name: str, values: Any) -> np.ndarray:
+    """Return values as an array, or raise where entries are masked, or rows of several lengths."""
+    if np.ma.is_masked(values):
+        remedy = "drop or impute such rounds, then give its `data`"
+        raise InvalidInput(
+            name, "must have no masked entries", f"{np.ma.count_masked(values)} of them", remedy
+        )
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InvalidInput(name, "must have rows of one length", values, "one row a round") from None

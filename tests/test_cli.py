@@ -341,7 +341,8 @@ def test_policies_are_described_in_words_and_in_json(call):
     [
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device"), 1, "No space left"),
-        (MemoryError("Unable to allocate 1 TiB"), 1, "too little memory"),
+        (MemoryError("Unable to allocate 1 TiB"), 1, "too little memory, try fewer trials or --keep 1000"),
+        (jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory"), 1, "too little memory"),
     ],
 )
 def test_a_run_that_fails_leaves_what_was_there(call, small, tmp_path, monkeypatch, error, status, words):

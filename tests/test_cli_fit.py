@@ -158,6 +158,28 @@ def test_files_that_are_none(call, tmp_path):
         (["--engine", "{kind = nuts}"], "`--engine` must be a name, or a table of TOML"),
         (["--model", '{kind = "student-t"}\ndf = 3'], "a table of TOML, and nothing after it, got"),
         (["--engine", '{kind = "nuts", chains = 0}'], "`--engine.chains`"),
+        (
+            ["--engine", '{kind = "nuts", chains = 1, warmup = 1, draws = 1}'],
+            "`--engine.draws` must be a whole number of at least 100, got 1",
+        ),
+        *(
+            (
+                ["--engine", f'{{kind = "{kind}", {name} = 10000000000}}'],
+                f"`--engine.{name}` must be a whole number of at most",
+            )
+            for kind, name in (
+                ("smc", "particles"),
+                ("smc", "moves"),
+                ("smc", "tries"),
+                ("laplace", "points"),
+                ("laplace", "few"),
+                ("svi", "steps"),
+                ("svi", "particles"),
+                ("nuts", "chains"),
+                ("nuts", "warmup"),
+                ("nuts", "depth"),
+            )
+        ),
         (["--model", "cauchy"], "`--model` must be one of"),
         (["--model", '{kind = "student-t", df = 1.0}'], "`--model.df`"),
         (["--prior", "flat"], "`--prior`"),
@@ -193,6 +215,38 @@ def test_options_that_cannot_be_used(call, good, tmp_path, arguments, words):
     assert words in err
     assert err.count("\n") == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["rounds.csv"]
+
+
+def test_too_little_memory_has_a_remedy_that_a_fit_has(call, good, monkeypatch):
+    def fail(*arguments, **options):
+        raise MemoryError("Unable to allocate 1 TiB")
+
+    monkeypatch.setattr("hrprob.fitting.command.fit", fail)
+    status, out, err = call(good)
+    assert (status, out) == (1, "")
+    assert "too little memory, try fewer --draws or a smaller --engine: Unable to allocate" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("outcome", "arguments", "words"),
+    [
+        ("1e8", [], "Pareto k̂ is inf"),
+        ("1e150", [], "all draws of theta[x1] are the same"),
+        ("1", ["--bound-theta", "1e-300"], "all draws of theta[x1] are the same"),
+        ("1", ["--bound-theta", "1e200"], "`--bound-theta` must give draws and densities that are finite"),
+        (
+            "1",
+            ["--prior", "{kind = 'gaussian', theta_share = 1e-200}"],
+            "`--prior` must give draws and densities that are finite",
+        ),
+    ],
+)
+def test_what_is_far_off_scale_is_said(call, tmp_path, outcome, arguments, words):
+    (tmp_path / "far.csv").write_text(f"x1,r\n0.5,{outcome}\n0.5,1\n")
+    status, out, err = call("far.csv", *QUICK, "--draws", 100, *arguments)
+    assert words in (err if status else out)
+    assert bool(status) == bool(err)
 
 
 @pytest.mark.slow

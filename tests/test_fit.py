@@ -97,6 +97,15 @@ def test_a_table_is_the_same_whatever_it_comes_as(table, tmp_path):
         (([[0.5]], [1.0], None, [np.nan]), "beta", "row 1"),
         (([[0.5]], [1.0], None, ["low"]), "beta", "one level"),
         (([[0.5]], [1.0], None, [0.5, 0.5]), "beta", "one level"),
+        (([[0.5]], [1.0], None, np.array([1j])), "beta", "numbers only"),
+        ((np.array([[0.5j]]), [1.0]), "x", "numbers only"),
+        (([[0.5]], np.ma.masked_array([1.0], [True])), "r", "masked"),
+        ({"x": [[0.5]], "r": np.ma.masked_array([1.0], [True])}, "r", "masked"),
+        ({"x": [[0.1, 0.2], [0.3]], "r": [1.0, 2.0]}, "x", "rows of one length"),
+        (([[0.5], [0.5]], [1.0, 2.0], ["a", None]), "user", "row 2"),
+        (([[0.5], [0.5]], [1.0, 2.0], [np.nan, "a"]), "user", "row 1"),
+        (([[0.5], [0.5]], [1.0, 2.0], [1.0, np.nan]), "user", "row 2"),
+        (([[0.5], [0.5]], [1.0, 2.0], ["a", " "]), "user", "row 2"),
         ({"x1": [0.5], "r": [1.0], "y": [1.0]}, "data", "drop or rename"),
         ({"x1": [0.5], "x3": [0.5], "r": [1.0]}, "data", "column"),
         ({"x1": [0.5], "x2": [0.5, 0.5], "r": [1.0]}, "x1, ..., xd", "one entry"),
@@ -109,6 +118,11 @@ def test_tables_that_are_none_are_refused(data, field, words):
     with pytest.raises(InvalidInput, match=words) as complaint:
         hrprob.fit(data, "laplace")
     assert complaint.value.field == field
+
+
+@pytest.mark.parametrize("label", [np.inf, 1e300, -1e19])
+def test_labels_that_are_no_whole_numbers_are_text(label):
+    assert as_table(([[0.5], [0.5]], [1.0, 2.0], [label, 1.0])).user.tolist() == [str(label), "1.0"]
 
 
 @pytest.mark.slow
@@ -551,6 +565,9 @@ def test_a_file_is_written_whole_or_not_at_all(posterior, tmp_path, monkeypatch)
     assert path.read_text() == "what was there"
     with pytest.raises(InvalidInput, match="written"):
         posterior.save(tmp_path / "no" / "such" / "folder.nc")
+    with pytest.raises(InvalidInput, match="name a file in it"):
+        posterior.save(tmp_path, pointwise=False)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["posterior.nc"]
 
 
 def test_files_of_other_kinds_are_refused(tmp_path):

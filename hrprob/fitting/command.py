@@ -145,9 +145,10 @@ def _fit(table: Any, asked: dict[str, Any]) -> Posterior:
     try:
         return fit(table, **asked)
     except InvalidInput as error:
-        if error.field.partition(".")[0] not in ("engine", "model", "prior", "seed", "draws"):
+        if error.field.partition(".")[0] not in ("bounds", "engine", "model", "prior", "seed", "draws"):
             raise
-        raise InvalidInput(f"--{error.field}", error.must, error.got, error.remedy) from None
+        option = f"--{error.field.replace('bounds.', 'bound-')}"
+        raise InvalidInput(option, error.must, error.got, error.remedy) from None
 
 
 def _named(option: str, make: Callable[[], Any]) -> Any:

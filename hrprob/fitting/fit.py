@@ -19,7 +19,7 @@ from hrprob.fitting.table import Table, as_table
 from hrprob.models import Model, Setting, Stays, make_model, make_prior, priors, rounds, stays
 from hrprob.precision import double_precision
 from hrprob.problem import Affine, Bounds, Problem
-from hrprob.record import with_fields
+from hrprob.record import describe, with_fields
 from hrprob.source import LARGEST_SEED, key_of
 
 __all__ = ["fit"]
@@ -29,6 +29,8 @@ DRAWS = 4000
 LEAST_DRAWS = 100
 # More would not fit into the memory of a common machine.
 MOST_DRAWS = 1_000_000
+# A bound so many times as large as any outcome is what is wrong where numbers fail.
+_OFF_SCALE = 1e6
 
 
 def fit(
@@ -112,7 +114,7 @@ def fit(
     priors.check_prior(believed, setting)
     target = Target(outcome, believed, setting)
     found = sample(chosen, target, _data(target, table), key_of(seed), DRAWS if draws is None else draws)
-    _check_numbers(found, table)
+    _check_numbers(found, table, target)
     return Posterior(
         theta=found.theta,
         phi=found.phi,
@@ -131,7 +133,8 @@ def _with_draws(engine: Any, draws: int | None) -> Any:
     remedy = "some thousand give an interval two digits"
     if draws is None:
         if engine.kind == "nuts":
-            check_count("engine.draws", engine.chains * engine.draws, high=MOST_DRAWS, remedy=remedy)
+            count, remedy = engine.chains * engine.draws, f"all chains together; {remedy}"
+            check_count("engine.draws", count, low=LEAST_DRAWS, high=MOST_DRAWS, remedy=remedy)
         return engine
     check_count("draws", draws, low=LEAST_DRAWS, high=MOST_DRAWS, remedy=remedy)
     if engine.kind != "nuts":
@@ -139,17 +142,24 @@ def _with_draws(engine: Any, draws: int | None) -> Any:
     return with_fields(engine, draws=-(-draws // engine.chains))
 
 
-def _check_numbers(found: Draws, table: Table) -> None:
+def _check_numbers(found: Draws, table: Table, target: Target) -> None:
     """Raise unless draws and densities are numbers; outside a bounded outcome's support a density is 0."""
     density = found.statistics["lp"]
     sound = all(np.all(np.isfinite(draw)) for draw in (found.theta, found.phi, *found.sites.values()))
     if sound and np.all(density < np.inf) and np.any(density > -np.inf):
         return
-    must, got = (
-        "must give draws and densities that are finite numbers",
-        f"|r| up to {np.abs(table.r).max():.3g}",
-    )
-    raise InvalidInput("r", must, got, "give outcomes in units of about their deviation, √f(φᵀx)")
+    must = "must give draws and densities that are finite numbers"
+    with double_precision():
+        tilt = target.prior.log_tilt(*target.coefficients(jnp.ones(target.size)), target.setting)
+    if not np.isfinite(tilt):
+        raise InvalidInput("prior", must, describe(target.prior), "widen it: next to its ball it is a point")
+    bound, largest = float(target.setting.bounds.theta), float(np.abs(table.r).max())
+    deviation = float(np.sqrt(target.setting.link(0.0)))
+    if bound > _OFF_SCALE * max(deviation, largest):
+        remedy = f"lower it: outcomes of up to {largest:.3g} have no mean as large"
+        raise InvalidInput("bounds.theta", must, bound, remedy)
+    remedy = "give outcomes in units of about their deviation, √f(φᵀx)"
+    raise InvalidInput("r", must, f"|r| up to {largest:.3g}", remedy)
 
 
 def _played(

@@ -118,6 +118,12 @@ def concerns(posterior: Posterior) -> list[str]:
         found.append(
             f"the least effective sample size is {' and '.join(few)}, below {LEAST_ESS}: raise `draws`"
         )
+    still = table.parameter.values[table.sd.values == 0.0]
+    if still.size:
+        found.append(
+            f"all draws of {still[0]} are the same: give outcomes in units of about their deviation, √f(φᵀx), "
+            "and bounds in the same"
+        )
     if posterior.pareto_k is not None:
         found += _untrusted(posterior) or _off(posterior, table)
     return found + _outside(posterior) + _pressed(posterior)
@@ -156,6 +162,9 @@ def _off(posterior: Posterior, table: xarray.Dataset) -> list[str]:
     again = posterior.reweight()
     _, draws = _stacked(posterior)
     draws = draws.reshape(-1, draws.shape[-1])
+    # What does not vary has no deviations to be off by.
+    varies = table.sd.values > 0.0
+    table, draws = table.sel(parameter=varies), draws[:, varies]
     mean = again.weight @ draws
     shift = np.abs(mean - table["mean"].values) / table.sd.values
     ratio = np.sqrt(again.weight @ (draws - mean) ** 2) / table.sd.values

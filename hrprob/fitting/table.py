@@ -18,13 +18,15 @@ from typing import Any
 import numpy as np
 
 from hrprob.errors import InvalidInput
-from hrprob.models.data import check_rounds, too_large, too_large_at
+from hrprob.models.data import as_array, as_numbers, check_rounds, too_large, too_large_at
 
 __all__ = ["Table", "as_table", "parse_table", "read_file", "read_table", "write_table"]
 
 # Unit vectors written to four decimals may be so much longer; a variance never falls below its floor.
 _LONGEST = 1.0 + 1e-4
 _READABLE = "must be a CSV file that can be read"
+# How what stands for no label reads: of Python, NumPy and pandas.
+_MISSING = ("None", "nan", "NaT", "<NA>")
 _COLUMNS = "it has the columns x1, ..., xd and r, and perhaps user and beta"
 
 
@@ -102,9 +104,9 @@ def as_table(data: Any) -> Table:
     if isinstance(data, tuple) and 2 <= len(data) <= 4:
         return Table(*data)
     if isinstance(data, Mapping):
-        columns = {str(name): np.asarray(data[name]) for name in data}
+        columns = {str(name): as_array(str(name), data[name]) for name in data}
     elif hasattr(data, "columns"):  # a data frame
-        columns = {str(name): np.asarray(data[name]) for name in data.columns}
+        columns = {str(name): as_array(str(name), data[name]) for name in data.columns}
     else:
         remedy = (
             "give (x, r), a dictionary of columns, an xarray dataset, the path of a CSV file, or a Problem"
@@ -112,7 +114,7 @@ def as_table(data: Any) -> Table:
         raise InvalidInput("data", "must be a table of rounds", type(data).__name__, remedy)
     # In a dataset the coordinates are variables too, and may hold the labels.
     columns |= {
-        name: np.asarray(data[name])
+        name: as_array(name, data[name])
         for name in ("user", "beta")
         if name not in columns and name in getattr(data, "coords", ())
     }
@@ -249,20 +251,26 @@ def _cell(name: str, text: str, where: str) -> Any:
 
 
 def _labels(user: Any, rounds: int) -> np.ndarray:
-    labels = np.asarray(user)
+    labels = as_array("user", user)
     if labels.shape != (rounds,):
         raise InvalidInput("user", f"must have {rounds} entries", labels.shape, "one label a round")
-    if labels.dtype.kind == "f" and np.all(labels == np.floor(labels)):
+    if labels.dtype.kind in "iu":
+        return labels
+    # As they were given: among text, NumPy makes text of what is missing.
+    for row, label in enumerate(np.asarray(user, dtype=object)):
+        if str(label).strip() == "" or (not isinstance(label, str) and str(label) in _MISSING):
+            raise InvalidInput(
+                "user", "must be a label", label, f"in row {row + 1}; name the user or drop the round"
+            )
+    # Beyond 2⁶³ a number has no place among whole ones.
+    if labels.dtype.kind == "f" and np.all((labels == np.floor(labels)) & (np.abs(labels) < 2.0**63)):
         return labels.astype(np.int64)
-    return labels if labels.dtype.kind in "iu" else labels.astype(np.str_)
+    return labels.astype(np.str_)
 
 
 def _levels(beta: Any, rounds: int) -> np.ndarray:
     remedy = "one level a round, or one for all; ∞ for a user who leaves at once"
-    try:
-        levels = np.asarray(beta, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput("beta", "must hold numbers only", beta, remedy) from None
+    levels = as_numbers("beta", beta, remedy)
     if levels.shape not in ((), (rounds,)):
         raise InvalidInput("beta", f"must have {rounds} entries", levels.shape, remedy)
     levels = np.broadcast_to(levels, (rounds,)).copy()

@@ -225,14 +225,18 @@ def _target(facts: dict[str, Any]) -> Target:
 @contextlib.contextmanager
 def _whole_file(path: str | Path) -> Iterator[Path]:
     """Give a name beside ``path`` to write to, which takes its place when all went well."""
-    place = Path(path)
+    place, must = Path(path), "must be a file that can be written"
+    if place.is_dir():
+        raise InvalidInput(
+            "path", must, str(path), "it is a folder; name a file in it, for example posterior.nc"
+        )
     aside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
         with open(aside, "xb"):
             pass
     except OSError as error:
         remedy = error.strerror or str(error)
-        raise InvalidInput("path", "must be a file that can be written", str(path), remedy) from None
+        raise InvalidInput("path", must, str(path), remedy) from None
     try:
         yield aside
         os.replace(aside, place)

@@ -117,7 +117,7 @@ def test_heavy_tails_under_the_normal_model_are_caught_by_outcomes(noise, fits):
 
 def test_a_sampler_stopped_too_early_is_caught_by_its_health():
     table = rounds_of(PROBLEM, hrprob.Random(), users=60, seed=1)
-    hasty = hrprob.fit(table, engine={"kind": "nuts", "warmup": 3, "draws": 20})
+    hasty = hrprob.fit(table, engine={"kind": "nuts", "warmup": 3, "draws": 25})
     said = verdicts.on_health("nuts", health.sampler_health({"nuts": hasty}), health.health_concerns(hasty))
     assert said.good is False
     patient = hrprob.fit(table, engine="nuts")

@@ -1,4 +1,6 @@
-"""What is said of draws at the edge of their ball."""
+"""What is said of draws at the edge of their ball, and of those that do not vary."""
+
+import dataclasses
 
 import numpy as np
 
@@ -54,3 +56,10 @@ def test_what_smc_cut_to_the_ball_is_told_by_its_radius(half):
     ):
         found = at_norms(prior, radius, 0.1, engine="smc").concerns()
         assert sum("cut to" in concern and concern.endswith(remedy) for concern in found) == 1
+
+
+def test_what_does_not_vary_is_said_and_not_divided_by():
+    made = at_norms(make_prior("uniform"), 0.5, 0.5, engine="laplace")
+    ratio = np.random.default_rng(1).normal(scale=0.01, size=(4, 500))
+    same = dataclasses.replace(made, theta=np.full((4, 500, 2), 0.25), log_ratio=ratio).concerns()
+    assert [concern.partition(":")[0] for concern in same] == ["all draws of theta[x1] are the same"]

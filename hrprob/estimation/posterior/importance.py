@@ -3,8 +3,9 @@ r"""Importance re-weighting: whether an approximation can be trusted, and its dr
 Draws from q get weights p/q, smoothed in the tail by a generalised Pareto distribution
 [1]_. Its shape k̂ is the verdict: below 0.7 the re-weighted draws stand for the
 posterior; above, q misses a part of it that the draws cannot make up for. Where the weights
-of the tail are all the same, or so far apart that some are 0 in double precision, there is
-nothing to fit a distribution to: k̂ is ∞ and the weights are p/q as they are. Draws that are
+of the tail are all the same, or so far apart that some are 0 in double precision, or densities so
+large that rounding decides on weights, there is nothing to fit a distribution to: k̂ is ∞ and the
+weights are p/q as they are. Draws that are
 taken for the posterior's (``nuts``, ``smc``) have no q: their weights are even, and k̂ says
 nothing.
 
@@ -28,6 +29,10 @@ __all__ = ["Reweighted", "reweight"]
 
 # Further below the largest, a weight is 0 in double precision.
 _LEAST_LOG = math.log(np.finfo(float).tiny)
+# Weights are known to this share of themselves, or there is no telling what q misses.
+_LEAST_STEP = 1e-3
+# Weights that differ by less are the same.
+_SAME = 1e-9
 
 
 class Reweighted(NamedTuple):
@@ -80,14 +85,15 @@ def _smoothed(ratio: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the weights of draws with these log ratios, adding up to 1, and k̂."""
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
-    if not np.all(np.isfinite(ratio)):
+    if not np.all(np.isfinite(ratio)) or np.spacing(np.abs(ratio).max()) > _LEAST_STEP:
         return _plain(ratio), np.inf
-    if np.ptp(ratio) == 0.0:
+    if np.ptp(ratio) < _SAME:
         # All 0 is the mark of draws without a density; another constant is that of a perfect one.
         return _plain(ratio), -np.inf if ratio.any() else np.nan
     ratio = ratio - ratio.max()
     tail = np.sort(ratio)[-math.ceil(min(0.2 * ratio.size, 3.0 * math.sqrt(ratio.size))) - 1 :]
-    if tail[0] < _LEAST_LOG or tail[1] == tail[-1]:
+    # The distribution is fitted to what the tail is above its first, by the quarter of it among others.
+    if tail[0] < _LEAST_LOG or tail[1] == tail[-1] or tail[0] == tail[len(tail) // 4]:
         return _plain(ratio), np.inf
     # It is made for leaving one out, and takes the logarithm of what is divided by.
     log_weight, shape = array_stats.psislw(-ratio)

@@ -94,8 +94,11 @@ class Laplace:
     few: int = 1024
 
     def __post_init__(self) -> None:
-        for name, remedy in (("points", "0 goes without the points"), ("few", "it is a number of rows")):
-            settle(self, **{name: check_count(name, getattr(self, name), low=0, remedy=remedy)})
+        for name, high, remedy in (
+            ("points", 2**20, "0 goes without the points"),
+            ("few", 2**31 - 1, "it is a number of rows"),
+        ):
+            settle(self, **{name: check_count(name, getattr(self, name), low=0, high=high, remedy=remedy)})
 
     def init(self, target: Target) -> Normal:
         """Return the prior where it is uniform, else the normal distribution with its moments in z."""

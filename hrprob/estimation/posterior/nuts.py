@@ -81,13 +81,13 @@ class NUTS:
     depth: int = 10
 
     def __post_init__(self) -> None:
-        for name, remedy in (
-            ("chains", "two or more show whether they agree"),
-            ("warmup", "the step size needs some hundred"),
-            ("draws", "they are what is kept of each chain"),
-            ("depth", "2^depth steps are the longest trajectory"),
+        for name, high, remedy in (
+            ("chains", 1000, "two or more show whether they agree"),
+            ("warmup", 10**6, "the step size needs some hundred"),
+            ("draws", 10**6, "they are what is kept of each chain"),
+            ("depth", 20, "2^depth steps are the longest trajectory"),
         ):
-            settle(self, **{name: check_count(name, getattr(self, name), remedy=remedy)})
+            settle(self, **{name: check_count(name, getattr(self, name), high=high, remedy=remedy)})
         remedy = "it is a probability; larger means smaller steps"
         accept = check_number(
             "accept", self.accept, low=0, high=1, open_low=True, open_high=True, remedy=remedy

@@ -119,9 +119,11 @@ class SMC:
     def __post_init__(self) -> None:
         settle(
             self,
-            particles=check_count("particles", self.particles, low=2, remedy="256 do for d = 4"),
-            moves=check_count("moves", self.moves, remedy="without a move particles only die out"),
-            tries=check_count("tries", self.tries, remedy="12 do for a policy"),
+            particles=check_count("particles", self.particles, low=2, high=10**6, remedy="256 do for d = 4"),
+            moves=check_count(
+                "moves", self.moves, high=10**6, remedy="without a move particles only die out"
+            ),
+            tries=check_count("tries", self.tries, high=10**6, remedy="12 do for a policy"),
         )
 
     def init(self, target: Target, key: jax.Array | None = None) -> Cloud:

@@ -72,8 +72,10 @@ class SVI:
     def __post_init__(self) -> None:
         settle(
             self,
-            steps=check_count("steps", self.steps, remedy="some thousand reach the optimum"),
-            particles=check_count("particles", self.particles, remedy="they make the gradient less noisy"),
+            steps=check_count("steps", self.steps, high=10**7, remedy="some thousand reach the optimum"),
+            particles=check_count(
+                "particles", self.particles, high=10**6, remedy="they make the gradient less noisy"
+            ),
             rate=check_number("rate", self.rate, low=0, open_low=True, remedy="it is a step size"),
         )
 

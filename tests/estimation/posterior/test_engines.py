@@ -123,6 +123,23 @@ def test_a_bad_approximation_is_not_trusted(target, data):
     assert np.all(np.diff(again.weight[np.argsort(draws.log_ratio.reshape(-1))]) >= -1e-15)
 
 
+@pytest.mark.parametrize(
+    ("ratio", "k"),
+    [
+        # Rounding to halves decides on the weights; or leaves nothing of what ratios differ by.
+        (lambda noise: 3e15 + noise, np.inf),
+        (lambda noise: 1e200 + noise, np.inf),
+        # A tail with ties at its lower end.
+        (lambda noise: np.maximum(noise, 2.0), np.inf),
+        (lambda noise: -99.0 + 1e-13 * noise, -np.inf),
+    ],
+)
+def test_weights_without_a_tail_to_fit(ratio, k):
+    noise = np.random.default_rng(0).normal(size=(1, 1000))
+    z = np.zeros((1, 1000, 2))
+    assert reweight(Draws(z[..., :1], z[..., 1:], z, ratio(noise))).pareto_k == k
+
+
 @pytest.mark.slow
 def test_growing_data_do_not_compile_anew(target, data):
     engine = make_engine({"kind": "svi", "steps": 20})
