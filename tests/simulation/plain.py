@@ -335,26 +335,36 @@ def _earning(objective: Any, noise: Any, u: np.ndarray, w: Any) -> Any:
     return -np.expm1(_log_cdf(noise, (objective.level - u) / np.sqrt(w)))
 
 
-def _value(problem: Any, noise: Any, u: np.ndarray, w: Any, beta: float) -> np.ndarray:
-    earning = _earning(problem.objective, noise, u, w)
+class Belief(NamedTuple):
+    """What a policy takes the problem to be."""
+
+    noise: Any
+    objective: Any
+    satisfaction: Any
+
+
+def _believed(policy: Any, problem: Any) -> Belief:
+    given = ((getattr(policy, part), getattr(problem, part)) for part in Belief._fields)
+    return Belief(*(own if told is None else told for told, own in given))
+
+
+def _value(of: Any, u: np.ndarray, w: Any, beta: float) -> np.ndarray:
+    """What each action is worth if ``of``, the problem or a belief, is right."""
+    earning = _earning(of.objective, of.noise, u, w)
     with np.errstate(invalid="ignore"):
-        whole = earning * _rounds(problem.satisfaction, noise, u, w, beta)
+        whole = earning * _rounds(of.satisfaction, of.noise, u, w, beta)
     return np.where(earning == 0, 0.0, whole)
 
 
 def _values_and_costs(problem: Any, user: User) -> tuple[np.ndarray, np.ndarray]:
     """The true value of each action, and what one round of each costs: v*·p − g."""
     u, w = user.contexts @ problem.theta, _variance(problem, problem.phi, user.contexts)
-    values = _value(problem, problem.noise, u, w, user.beta)
+    values = _value(problem, u, w, user.beta)
     if problem.satisfaction.kind == "redrawn":
         chance = 1 / _rounds(problem.satisfaction, problem.noise, u, w, user.beta)
     else:
         chance = np.exp(_log_cdf(problem.noise, (user.beta - u) / np.sqrt(w)))
     return values, values.max() * chance - _earning(problem.objective, problem.noise, u, w)
-
-
-def _believed(policy: Any, problem: Any) -> Any:
-    return problem.noise if policy.noise is None else policy.noise
 
 
 # The policies: an index for every action, given the past. Ties go to the first.
@@ -384,7 +394,7 @@ def _plug_in(policy: Any, problem: Any, past: Past, user: User) -> tuple[np.ndar
     """Return the value at the GLSE, and V."""
     theta, phi, V = estimates(policy, problem, past)
     variance = np.maximum(_variance(problem, phi, user.contexts), policy.variance_floor)
-    return _value(problem, _believed(policy, problem), user.contexts @ theta, variance, user.beta), V
+    return _value(_believed(policy, problem), user.contexts @ theta, variance, user.beta), V
 
 
 def _greedy(bound: Any, policy: Any, problem: Any, users: int, past: Past, user: User, i: int) -> np.ndarray:
@@ -408,7 +418,7 @@ def _sigma_max_ucb(
     largest = _variance_max(policy, problem)
     variance = largest if policy.divide_by == "sigma" else largest**2
     u = user.contexts @ np.linalg.solve(V, X.T @ r)
-    h = _value(problem, _believed(policy, problem), u, variance, user.beta)
+    h = _value(_believed(policy, problem), u, variance, user.beta)
     return h + _xi(policy, problem, users, len(past.samples)) * _norms(V, user.contexts)
 
 

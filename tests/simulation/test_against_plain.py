@@ -137,7 +137,35 @@ EXTENSIONS = {
     "greedy eager informative": ("greedy", GLSE | EAGER | INFORMATIVE | {"growth": growths}, "drifting"),
     "linucb informative": ("linucb", RIDGE | INFORMATIVE | {"growth": growths}, "withheld"),
 }
-ALL_VARIANTS = VARIANTS | MORE_VARIANTS | EXTENSIONS
+UNIFORM = {"kind": "uniform", "low": -1.0, "high": 1.0}
+# What the README of the extensions compares with: levels, or the objective, taken for others than they are.
+BELIEFS = {
+    "hr-ucb, mean level": (
+        "hr-ucb",
+        _with_radius(
+            "constant",
+            satisfaction=st.just({"kind": "hidden", "of": {"kind": "empirical", "levels": [0.0]}}),
+        ),
+        "hidden uniform",
+    ),
+    "hr-ucb, level kept": (
+        "hr-ucb",
+        _with_radius("constant", satisfaction=st.just({"kind": "hidden", "of": UNIFORM})),
+        "redrawn uniform",
+    ),
+    "greedy eager, level not seen": (
+        "greedy",
+        GLSE | EAGER | {"satisfaction": st.just({"kind": "redrawn", "of": UNIFORM})},
+        "sphere",
+    ),
+    "greedy for lifetime": ("greedy", GLSE | {"objective": st.just("lifetime")}, "reward"),
+    "sigma-max-ucb for reward": (
+        "sigma-max-ucb",
+        _with_radius("constant", objective=st.just("reward")),
+        "mean-variance",
+    ),
+}
+ALL_VARIANTS = VARIANTS | MORE_VARIANTS | EXTENSIONS | BELIEFS
 
 
 def turning(key: Any, user: Any) -> Any:
@@ -277,7 +305,7 @@ def test_engine_equals_plain_loop(plain: Any, variant: str, data: Any, seed: int
 def _elsewhere() -> list[tuple[str, str]]:
     """Every variant in a few of the worlds, in turn, and the further ones where they belong."""
     pairs = []
-    for i, (variant, (_, parameters, own)) in enumerate(ALL_VARIANTS.items()):
+    for i, (variant, (_, parameters, own)) in enumerate((VARIANTS | MORE_VARIANTS | EXTENSIONS).items()):
         for j, (world, shape) in enumerate(WORLDS.items()):
             by_sets = variant == "cmdp" and shape["contexts"] != "finite"
             by_level = "with_beta" in parameters and shape["satisfaction"] == "infinite"
@@ -294,6 +322,15 @@ def _elsewhere() -> list[tuple[str, str]]:
 def test_engine_equals_plain_loop_elsewhere(
     plain: Any, variant: str, world: str, data: Any, seed: int
 ) -> None:
+    compare(plain, data.draw(problems(world)), data.draw(policies(variant)), seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", BELIEFS)
+@settings(max_examples=4)
+@given(data=st.data(), seed=st.integers(0, 2**31 - 1))
+def test_engine_equals_plain_loop_with_a_wrong_belief(plain: Any, variant: str, data: Any, seed: int) -> None:
+    world = ALL_VARIANTS[variant][2]
     compare(plain, data.draw(problems(world)), data.draw(policies(variant)), seed)
 
 
