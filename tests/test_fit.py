@@ -667,12 +667,14 @@ class Headless(OpenT):
 class Program(Model):
     """Normal outcomes, as a program and nothing else."""
 
+    site = "r"
+
     def program(self, data, setting, prior):
         theta, phi = priors.sample(prior, setting)
         u, w = setting.moments(theta, phi, data.x)
         with numpyro.plate("row", data.x.shape[0]):
             one = dist.Normal(u[:, None], jnp.sqrt(w)[:, None])
-            numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
+            numpyro.sample(self.site, one.mask(data.weight > 0).to_event(1))
 
 
 class Observed(DoubleExponential):
@@ -711,15 +713,10 @@ class Axis(Program):
         super().program(data, setting, prior)
 
 
-class Elsewhere(Model):
+class Elsewhere(Program):
     """Outcomes under another name."""
 
-    def program(self, data, setting, prior):
-        theta, phi = priors.sample(prior, setting)
-        u, w = setting.moments(theta, phi, data.x)
-        with numpyro.plate("row", data.x.shape[0]):
-            one = dist.Normal(u[:, None], jnp.sqrt(w)[:, None])
-            numpyro.sample("y", one.mask(data.weight > 0).to_event(1))
+    site = "y"
 
     def observed(self, data):
         return {"y": data.r}

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-__all__ = ["cholesky", "eigh", "log_determinant", "one_at_a_time"]
+__all__ = ["cholesky", "eigh", "inverse_of", "log_determinant", "one_at_a_time"]
 
 # Larger matrices go one at a time, and their factors are not written out.
 _SMALL = 8
@@ -66,6 +66,24 @@ def cholesky(matrix: jax.Array) -> jax.Array:
         rows.append(row)
     zero = jnp.zeros_like(matrix[..., 0, 0])
     return jnp.stack([jnp.stack([*row, *[zero] * (d - len(row))], axis=-1) for row in rows], axis=-2)
+
+
+def inverse_of(factor: jax.Array) -> jax.Array:
+    """Return (L Lᵀ)⁻¹ for lower factors L (..., d, d), by forward substitution.
+
+    Examples
+    --------
+    >>> inverse_of(jnp.asarray([[2.0, 0.0], [1.0, 1.0]])).tolist()
+    [[0.5, -0.5], [-0.5, 1.0]]
+    """
+    d = factor.shape[-1]
+    rows: list[jax.Array] = []
+    for i in range(d):
+        unit = jnp.zeros(d).at[i].set(1.0)
+        rest = unit - sum((factor[..., i, k, None] * rows[k] for k in range(i)), jnp.zeros(d))
+        rows.append(rest / factor[..., i, i, None])
+    inverse = jnp.stack(rows, axis=-2)  # L⁻¹
+    return jnp.sum(inverse[..., :, :, None] * inverse[..., :, None, :], axis=-3)
 
 
 def eigh(matrix: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -36,10 +36,9 @@ from jax import lax
 
 from hrprob.errors import check_count
 from hrprob.estimation.contraction import contract
-from hrprob.estimation.factors import cholesky
+from hrprob.estimation.factors import cholesky, inverse_of
 from hrprob.estimation.posterior import smc_integrated, smc_joint
 from hrprob.estimation.posterior.rows import once, one_by_one
-from hrprob.estimation.posterior.smc_integrated import inverse_of
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
 from hrprob.record import record, settle

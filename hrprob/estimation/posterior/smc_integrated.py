@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.estimation.contraction import contract
-from hrprob.estimation.factors import cholesky
+from hrprob.estimation.factors import cholesky, inverse_of
 from hrprob.estimation.posterior.conjugate import (
     keep_in_ball,
     log_chance_in_ball,
@@ -35,7 +35,7 @@ from hrprob.models import Gaussian, priors
 from hrprob.models.ball import from_ball, gain, to_ball
 from hrprob.models.data import Stays
 
-__all__ = ["Given", "absorb", "draw", "inverse_of", "posterior", "serves", "start"]
+__all__ = ["Given", "absorb", "draw", "posterior", "serves", "start"]
 
 _PRIORS = (priors.Uniform, priors.Gaussian)
 # Rows looked at by all particles in one step.
@@ -144,18 +144,6 @@ def draw(
 
     # The mean is worth computing only where there is something to stretch.
     return once(scale != 1.0, stretched, both)
-
-
-def inverse_of(factor: jax.Array) -> jax.Array:
-    """Return (L Lᵀ)⁻¹ for lower factors L (..., d, d), by forward substitution."""
-    d = factor.shape[-1]
-    rows: list[jax.Array] = []
-    for i in range(d):
-        unit = jnp.zeros(d).at[i].set(1.0)
-        rest = unit - sum((factor[..., i, k, None] * rows[k] for k in range(i)), jnp.zeros(d))
-        rows.append(rest / factor[..., i, i, None])
-    inverse = jnp.stack(rows, axis=-2)  # L⁻¹
-    return jnp.sum(inverse[..., :, :, None] * inverse[..., :, None, :], axis=-3)
 
 
 def _centre(target: Target, z: jax.Array, weight: jax.Array, given: Given) -> jax.Array:
