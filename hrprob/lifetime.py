@@ -2,18 +2,18 @@ r"""What an action is worth: the expected lifetime of a user, and what is lost b
 
 A user with satisfaction level β stays until an outcome r = u + √w·e falls below β.
 Under one fixed action the lifetime is geometric, the reneging round included, with
-mean one over the chance of reneging.
+mean one over the probability of reneging.
 
 =================  ========================  ===========================================
 symbol             name                      where
 =================  ========================  ===========================================
 u = θᵀx            ``u``                     mean outcome
 w = f(φᵀx)         ``w``                     **variance** of the outcome
-Φ((β − u)/√w)      ``reneging_chance``       Section 3, the risk of reneging
-h_β(u, w)          ``h``                     Section 4.2, inverse of the reneging chance
+Φ((β − u)/√w)      ``reneging_probability``       Section 3, the risk of reneging
+h_β(u, w)          ``h``                     Section 4.2, inverse of the reneging probability
 max_a h            ``oracle``                Section 4.2, the oracle policy
 E_β[h_β(u, w)]     ``mean_h``                Remark 6, β known in distribution
-E_β[Φ(·)]          ``mean_reneging_chance``  the same, with a new β every round
+E_β[Φ(·)]          ``mean_reneging_probability``  the same, with a new β every round
 Regret_T           ``pseudo_regret``         Section 3, its term for one user
 (p − p*)/p*        ``round_cost``            the same regret, laid on single rounds
 =================  ========================  ===========================================
@@ -40,10 +40,10 @@ import numpy as np
 from jax import lax
 from jax.typing import ArrayLike
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import float64, is_traced
 from hrprob.noise import NORMAL, Noise
 from hrprob.noise.base import compiled
-from hrprob.precision import float64, is_traced
 
 __all__ = [
     "Best",
@@ -51,14 +51,14 @@ __all__ = [
     "Nodes",
     "h",
     "h_gradient",
-    "log_reneging_chance",
+    "log_reneging_probability",
     "mean_h",
-    "mean_reneging_chance",
+    "mean_reneging_probability",
     "oracle",
     "pseudo_regret",
-    "reneging_chance",
+    "reneging_probability",
     "round_cost",
-    "staying_chance",
+    "staying_probability",
     "sum_over_levels",
 ]
 
@@ -108,7 +108,7 @@ def h(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax
     Returns
     -------
     Array
-        At least 1; infinite where the chance of reneging is below 1e-308.
+        At least 1; infinite where the probability of reneging is below 1e-308.
 
     Examples
     --------
@@ -119,40 +119,40 @@ def h(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax
     >>> float(h(0.5, 2.0, beta=float("inf")))
     1.0
     """
-    return noise.inverse_chance(_standardise(u, w, beta))
+    return noise.reciprocal_cdf(_standardise(u, w, beta))
 
 
 @float64
-def reneging_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
-    """Return the chance that an outcome falls below ``beta``.
+def reneging_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
+    """Return the probability that an outcome falls below ``beta``.
 
     Examples
     --------
-    >>> float(reneging_chance(1.0, 4.0, beta=1.0))
+    >>> float(reneging_probability(1.0, 4.0, beta=1.0))
     0.5
     """
     return noise.cdf(_standardise(u, w, beta))
 
 
 @float64
-def staying_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
-    """Return the chance that an outcome is at least ``beta``, with all its digits however small it is.
+def staying_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
+    """Return the probability that an outcome is at least ``beta``, with all its digits however small it is.
 
     Examples
     --------
-    >>> f"{staying_chance(0.0, 1.0, beta=10.0):.4e}"
+    >>> f"{staying_probability(0.0, 1.0, beta=10.0):.4e}"
     '7.6199e-24'
     """
     return noise.survival(_standardise(u, w, beta))
 
 
 @float64
-def log_reneging_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
-    """Return the logarithm of :func:`reneging_chance`, right where that underflows.
+def log_reneging_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
+    """Return the logarithm of :func:`reneging_probability`, right where that underflows.
 
     Examples
     --------
-    >>> f"{log_reneging_chance(1.0, 1e-4, beta=-1.0):.4f}"
+    >>> f"{log_reneging_probability(1.0, 1e-4, beta=-1.0):.4f}"
     '-20006.2173'
     """
     return noise.log_cdf(_standardise(u, w, beta))
@@ -163,7 +163,7 @@ def log_reneging_chance(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Nois
 def mean_h(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> jax.Array:
     r"""Return :math:`\mathbb{E}_\beta[h_\beta(u, w)]`: the expected lifetime of a user whose level is hidden.
 
-    The level is drawn once and kept, so lifetimes are averaged and not chances.
+    The level is drawn once and kept, so lifetimes are averaged and not probabilities.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def mean_h(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> j
         return weight * h(u, w, level, noise)
 
     def far(level: jax.Array, log_weight: jax.Array) -> jax.Array:
-        return jnp.exp(log_weight - log_reneging_chance(u, w, level, noise))
+        return jnp.exp(log_weight - log_reneging_probability(u, w, level, noise))
 
     return sum_over_levels(near, u, w, nodes.levels, nodes.weights) + sum_over_levels(
         far, u, w, nodes.far_levels, nodes.far_log_weights
@@ -185,18 +185,18 @@ def mean_h(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> j
 
 @float64
 @compiled
-def mean_reneging_chance(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> jax.Array:
-    """Return the chance that a round is the last where β is drawn anew in every round.
+def mean_reneging_probability(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> jax.Array:
+    """Return the probability that a round is the last where β is drawn anew in every round.
 
     Examples
     --------
     >>> nodes = Nodes(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), np.zeros(0), np.zeros(0))
-    >>> float(mean_reneging_chance(0.0, 1.0, nodes))
+    >>> float(mean_reneging_probability(0.0, 1.0, nodes))
     0.5
     """
 
     def near(level: jax.Array, weight: jax.Array) -> jax.Array:
-        # As quick as a lifetime: the chance itself is compiled to scalar code within a loop over users.
+        # As quick as a lifetime: the probability itself is compiled to scalar code within a loop over users.
         return weight / h(u, w, level, noise)
 
     return sum_over_levels(near, u, w, nodes.levels, nodes.weights) + sum_over_levels(
@@ -292,9 +292,9 @@ def pseudo_regret(h_best: ArrayLike, h_chosen: ArrayLike) -> jax.Array:
 
 @float64
 def round_cost(p_chosen: ArrayLike, p_best: ArrayLike) -> jax.Array:
-    """Return what one round costs: (p − p*)/p*, p the chance of reneging and p* the least.
+    """Return what one round costs: (p − p*)/p*, p the probability of reneging and p* the least.
 
-    A user's chances of reneging, summed over the rounds played, are 1 in expectation,
+    A user's probabilities of reneging, summed over the rounds played, are 1 in expectation,
     so these costs add up to h* less the expected lifetime whatever was played in each
     round; with one action throughout, a lifetime of h rounds costs h* − h.
 

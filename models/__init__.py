@@ -1,16 +1,18 @@
 """Outcome models: NumPyro programs, one a file."""
 
 from hrprob.models import priors
-from hrprob.models.base import Model, kinds, make_model, register
-from hrprob.models.data import Data, Rounds, Stays, first_rows, pad, rounds, stays
+from hrprob.models.base import MODELS, Model, make_model, register
 from hrprob.models.gaussian import Gaussian
 from hrprob.models.mixture import Mixture
-from hrprob.models.priors import make_prior
+from hrprob.models.priors import PRIORS, make_prior
 from hrprob.models.setting import Setting
 from hrprob.models.student_t import StudentT
 from hrprob.models.truncated_normal import TruncatedNormal
+from hrprob.observations import Data, Rounds, Stays, first_rows, pad, rounds, stays
 
 __all__ = [
+    "MODELS",
+    "PRIORS",
     "Data",
     "Gaussian",
     "Mixture",
@@ -21,7 +23,6 @@ __all__ = [
     "StudentT",
     "TruncatedNormal",
     "first_rows",
-    "kinds",
     "make_model",
     "make_prior",
     "pad",

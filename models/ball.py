@@ -27,7 +27,7 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaincc
 from jax.typing import ArrayLike
 
-from hrprob.estimation.contraction import contract
+from hrprob.numerics.products import contract
 
 __all__ = ["from_ball", "gain", "gain_derivatives", "log_volume", "to_ball"]
 
@@ -65,7 +65,7 @@ def from_ball(v: ArrayLike, radius: ArrayLike) -> jax.Array:
 
     Examples
     --------
-    >>> from hrprob.precision import double_precision
+    >>> from hrprob._core.precision import double_precision
     >>> with double_precision():
     ...     from_ball(to_ball(jnp.asarray([0.5, -1.0]), 2.0), 2.0).round(6).tolist()
     [0.5, -1.0]
@@ -81,7 +81,7 @@ def from_ball(v: ArrayLike, radius: ArrayLike) -> jax.Array:
         below = middle * gain(0.5 * middle * middle, d) < share
         return jnp.where(below, middle, low), jnp.where(below, high, middle)
 
-    # Beyond |z| = √d + 12 a normal vector does not come: the chance is under 1e-30.
+    # Beyond |z| = √d + 12 a normal vector does not come: the probability is under 1e-30.
     ends = (jnp.zeros_like(share), jnp.full_like(share, math.sqrt(d) + 12.0))
     low, high = jax.lax.fori_loop(0, _BISECTIONS, halve, ends)
     return v * jnp.where(norm > 0, 0.5 * (low + high) / jnp.where(norm > 0, norm, 1.0), 0.0)[..., None]

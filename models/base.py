@@ -16,7 +16,7 @@ likelihood and every engine follow from that. A model in full, in a file of its 
         def outcome(self, u, w):
             return dist.Laplace(u, jnp.sqrt(w / 2))
 
-What a policy takes the chance of reneging from, ``noise``, is the distribution of the outcome
+What a policy takes the probability of reneging from, ``noise``, is the distribution of the outcome
 at u = 0 and w = 1; a model may give one of :mod:`hrprob.noise` instead, right further down its tail.
 """
 
@@ -30,19 +30,17 @@ import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob._core.registry import Registry
 from hrprob.models import priors
-from hrprob.models.data import Data, Rounds
 from hrprob.models.setting import Setting
 from hrprob.noise import FromDistribution, Noise
-from hrprob.precision import double_precision
-from hrprob.record import enter
-from hrprob.tables import make_named
+from hrprob.observations import Data, Rounds
 
-__all__ = ["Model", "kinds", "make_model", "register"]
+__all__ = ["MODELS", "Model", "make_model", "register"]
 
 M = TypeVar("M", bound=type)
-_REGISTRY: dict[str, type[Model]] = {}
 
 
 class Model:
@@ -100,27 +98,25 @@ class Model:
         return self.row_log_likelihood(data, *setting.moments(theta, phi, data.x))
 
 
+MODELS: Registry[Model] = Registry(
+    "models",
+    field="model",
+    package="hrprob.models",
+    requires=("program", "conditioned", "row_log_likelihood"),
+)
+"""All outcome models."""
+
+
 @dataclass_transform(frozen_default=True)
 def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[M], M]:
     """Make a class a model that can be named ``kind``.
 
     Examples
     --------
-    >>> "student-t" in kinds()
+    >>> "student-t" in MODELS.kinds()
     True
     """
-
-    def decorate(cls: M) -> M:
-        return enter(_REGISTRY, kind, cls, static)
-
-    return decorate
-
-
-def kinds() -> dict[str, type[Model]]:
-    """Return the models by kind."""
-    import hrprob.models  # noqa: F401  (its modules register themselves)
-
-    return dict(_REGISTRY)
+    return MODELS.register(kind, static=static)
 
 
 def make_model(model: Any) -> Model:
@@ -131,4 +127,4 @@ def make_model(model: Any) -> Model:
     >>> make_model({"kind": "student-t", "df": 6.0}).df
     6.0
     """
-    return model if isinstance(model, Model) else make_named("model", model, kinds())
+    return MODELS.make(model)

@@ -17,8 +17,8 @@ import numpyro.distributions as dist
 from numpyro.distributions import constraints
 
 from hrprob.models.base import Model, register
-from hrprob.models.data import Data, Stays
 from hrprob.noise import NORMAL, Noise
+from hrprob.observations import Data, Stays
 
 __all__ = ["Gaussian"]
 

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 
 from hrprob import noise
+from hrprob._core.records import set_frozen
 from hrprob.models.base import Model, register
-from hrprob.record import settle
 
 __all__ = ["Mixture"]
 
@@ -26,7 +26,7 @@ class Mixture(Model):
     Parameters
     ----------
     weight : float
-        p, the chance of the lower component, in (0, 1).
+        p, the probability of the lower component, in (0, 1).
     gap : float
         Δ ≥ 0, from the lower mean to the upper, in standard deviations of the whole.
     ratio : float
@@ -46,7 +46,7 @@ class Mixture(Model):
 
     def __post_init__(self) -> None:
         standard = noise.Mixture(self.weight, self.gap, self.ratio)
-        settle(self, weight=standard.weight, gap=standard.gap, ratio=standard.ratio, noise=standard)
+        set_frozen(self, weight=standard.weight, gap=standard.gap, ratio=standard.ratio, noise=standard)
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the mixture of mean u and variance w."""
@@ -54,5 +54,5 @@ class Mixture(Model):
         u, w = jnp.broadcast_arrays(u, w)
         scale = jnp.sqrt(w)[..., None]
         parts = dist.Normal(u[..., None] + scale * means, scale * deviations)
-        chances = jnp.stack([jnp.asarray(self.weight), jnp.asarray(1.0 - self.weight)])
-        return dist.MixtureSameFamily(dist.Categorical(probs=chances), parts)
+        probabilities = jnp.stack([jnp.asarray(self.weight), jnp.asarray(1.0 - self.weight)])
+        return dist.MixtureSameFamily(dist.Categorical(probs=probabilities), parts)

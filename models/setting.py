@@ -7,11 +7,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_count
-from hrprob.estimation.contraction import contract
-from hrprob.problem.link import Affine
+from hrprob._core.errors import check_count
+from hrprob._core.records import record, set_frozen
+from hrprob.numerics.products import contract
+from hrprob.problem.links import Affine
 from hrprob.problem.problem import Bounds
-from hrprob.record import record, settle
 
 __all__ = ["Setting"]
 
@@ -46,14 +46,14 @@ class Setting:
 
     def __post_init__(self) -> None:
         remedy = "it is the length of a context"
-        settle(self, dimension=check_count("dimension", self.dimension, remedy=remedy))
+        set_frozen(self, dimension=check_count("dimension", self.dimension, remedy=remedy))
         self.link.check_bound(self.bounds.phi)
 
     @classmethod
     def of(cls, known: Any) -> Setting:
         """Return the setting of what a policy knows, or of a problem."""
         made: Setting = object.__new__(cls)
-        settle(made, dimension=known.dimension, link=known.link, bounds=known.bounds)
+        set_frozen(made, dimension=known.dimension, link=known.link, bounds=known.bounds)
         return made
 
     def moments(self, theta: jax.Array, phi: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:

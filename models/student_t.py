@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 
 from hrprob import noise
+from hrprob._core.records import set_frozen
 from hrprob.models.base import Model, register
-from hrprob.record import settle
 
 __all__ = ["StudentT"]
 
@@ -39,7 +39,7 @@ class StudentT(Model):
 
     def __post_init__(self) -> None:
         standard = noise.StudentT(self.df)
-        settle(self, df=standard.df, noise=standard)
+        set_frozen(self, df=standard.df, noise=standard)
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the t distribution of mean u and variance w."""

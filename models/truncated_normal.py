@@ -16,9 +16,9 @@ import numpyro.distributions as dist
 from numpyro.distributions import constraints
 
 from hrprob import noise
-from hrprob.errors import check_number
+from hrprob._core.errors import check_number
+from hrprob._core.records import set_frozen
 from hrprob.models.base import Model, register
-from hrprob.record import settle
 
 __all__ = ["TruncatedNormal"]
 
@@ -48,7 +48,7 @@ class TruncatedNormal(Model):
     def __post_init__(self) -> None:
         check_number("edge", self.edge, low=0, open_low=True, remedy="a wall has no gradient")
         standard = noise.TruncatedNormal(self.width, self.edge)
-        settle(self, width=standard.width, edge=standard.edge, noise=standard)
+        set_frozen(self, width=standard.width, edge=standard.edge, noise=standard)
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the cut normal distribution of mean u and variance w."""

@@ -116,7 +116,7 @@ def half(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Enter and return a prior that is uniform on balls of half the bounds, for one test."""
     from hrprob.models import priors
 
-    monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
+    monkeypatch.setattr(priors.PRIORS, "_classes", dict(priors.PRIORS._classes))
 
     @priors.register("half")
     class Half(priors.Uniform):

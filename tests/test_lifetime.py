@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hrprob import lifetime
-from hrprob.errors import InvalidInput
-from hrprob.precision import double_precision
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
 
 mpmath.mp.dps = 50
 
@@ -22,12 +22,12 @@ variances = st.floats(0.01, 4.0)
 def exact(u, w, beta):
     u, w, beta = (mpmath.mpf(float(value)) for value in (u, w, beta))
     z = (beta - u) / mpmath.sqrt(w)
-    chance = mpmath.erfc(-z / mpmath.sqrt(2)) / 2
-    slope = mpmath.exp(-z * z / 2) / mpmath.sqrt(2 * mpmath.pi) / chance**2
+    probability = mpmath.erfc(-z / mpmath.sqrt(2)) / 2
+    slope = mpmath.exp(-z * z / 2) / mpmath.sqrt(2 * mpmath.pi) / probability**2
     return {
-        "chance": chance,
-        "log_chance": mpmath.log(chance),
-        "h": 1 / chance,
+        "probability": probability,
+        "log_probability": mpmath.log(probability),
+        "h": 1 / probability,
         "du": slope / mpmath.sqrt(w),
         "dw": slope * z / (2 * w),
     }
@@ -35,7 +35,7 @@ def exact(u, w, beta):
 
 @pytest.fixture(scope="module")
 def cases():
-    """Means, variances and levels with (β − u)/√w from −37 (a chance of 1e-300) to 8."""
+    """Means, variances and levels with (β − u)/√w from −37 (a probability of 1e-300) to 8."""
     rng = np.random.default_rng(5)
     z = np.concatenate([[-37.0], rng.uniform(-37.0, 8.0, 200)])
     w = np.exp(rng.uniform(np.log(1e-3), np.log(4.0), z.size))
@@ -52,10 +52,10 @@ def worst(values, rows, name):
 
 def test_values_are_right_in_the_tails(cases):
     u, w, beta, rows = cases
-    assert min(row["chance"] for row in rows) < 1e-299
+    assert min(row["probability"] for row in rows) < 1e-299
     assert worst(lifetime.h(u, w, beta), rows, "h") < 1e-12
-    assert worst(lifetime.reneging_chance(u, w, beta), rows, "chance") < 1e-12
-    assert worst(lifetime.log_reneging_chance(u, w, beta), rows, "log_chance") < 1e-12
+    assert worst(lifetime.reneging_probability(u, w, beta), rows, "probability") < 1e-12
+    assert worst(lifetime.log_reneging_probability(u, w, beta), rows, "log_probability") < 1e-12
 
 
 def test_gradients_are_right_in_the_tails(cases):
@@ -82,8 +82,8 @@ def test_an_infinite_level_gives_one_round():
 
 def test_no_variance_leaves_or_stays_for_certain():
     beta = [0.5, -0.5, 0.0]  # above, below and at u = 0; an outcome equal to β is not below it
-    assert lifetime.reneging_chance(0.0, 0.0, beta).tolist() == [1.0, 0.0, 0.0]
-    assert lifetime.log_reneging_chance(0.0, 0.0, beta).tolist() == [0.0, -np.inf, -np.inf]
+    assert lifetime.reneging_probability(0.0, 0.0, beta).tolist() == [1.0, 0.0, 0.0]
+    assert lifetime.log_reneging_probability(0.0, 0.0, beta).tolist() == [0.0, -np.inf, -np.inf]
     assert lifetime.h(0.0, 0.0, beta).tolist() == [1.0, np.inf, np.inf]
     gradient = lifetime.h_gradient(0.0, 0.0, beta)
     assert gradient.u.tolist() == [0.0, np.inf, np.inf]
@@ -146,9 +146,9 @@ def test_oracle_takes_the_longest_stay_and_the_first_of_equals():
     u, w, beta = rng.uniform(-1, 1, (12, 20)), rng.uniform(0.01, 4, (12, 20)), rng.uniform(-1, 1, 12)
     best = lifetime.oracle(u, w, beta)
     for t in range(12):
-        chances = [float(exact(u[t, a], w[t, a], beta[t])["chance"]) for a in range(20)]
-        assert best.action[t] == np.argmin(chances)
-        assert best.lifetime[t] == pytest.approx(1 / min(chances), rel=1e-12)
+        probabilities = [float(exact(u[t, a], w[t, a], beta[t])["probability"]) for a in range(20)]
+        assert best.action[t] == np.argmin(probabilities)
+        assert best.lifetime[t] == pytest.approx(1 / min(probabilities), rel=1e-12)
     assert lifetime.oracle([0.1, 0.5, 0.5, 0.5], [1.0, 1.0, 1.0, 2.0], 0.0).action == 1
     assert lifetime.oracle([0.1, 0.5, 0.6], [0.0, 0.0, 0.0], 0.0).action == 0
     with double_precision():
@@ -178,10 +178,10 @@ def test_both_forms_of_the_regret_agree_for_one_action(u, w, u_best, w_best, bet
 
 def test_both_forms_of_the_regret_agree_for_any_sequence():
     """Expectation over the stay, summed exactly: actions change with the round, then stay put."""
-    chances, best = np.array([0.4, 0.1, 0.7, 0.2, 0.3]), 0.1
+    probabilities, best = np.array([0.4, 0.1, 0.7, 0.2, 0.3]), 0.1
     last = 0.25
-    reached = np.concatenate([[1.0], np.cumprod(1 - chances)])
-    costs = lifetime.round_cost(chances, best)
+    reached = np.concatenate([[1.0], np.cumprod(1 - probabilities)])
+    costs = lifetime.round_cost(probabilities, best)
     total = reached[:-1] @ costs + reached[-1] / last * float(lifetime.round_cost(last, best))
     stay = reached[:-1].sum() + reached[-1] / last
     assert total == pytest.approx(1 / best - stay, rel=1e-13)

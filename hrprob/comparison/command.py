@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 import xarray
 
 import hrprob
-from hrprob import output, plots
+from hrprob._core.errors import InvalidInput
 from hrprob.comparison import figures
 from hrprob.comparison.paired import Comparison, Pair, compare
 from hrprob.comparison.runs import Run, pool, read
 from hrprob.comparison.sequential import MOST_TRIALS, Decision, decide
 from hrprob.comparison.suite import Place, rank, ratios
-from hrprob.config import Experiment, from_data
-from hrprob.errors import InvalidInput
-from hrprob.report import Report
+from hrprob.io import output
+from hrprob.io.config import Experiment, from_data
+from hrprob.io.page import Report
+from hrprob.plot import plots
 
 __all__ = [
     "Compared",
@@ -197,7 +198,7 @@ def _write_problem(
 def in_words(decision: Decision) -> str:
     """Say what a sequential comparison came to."""
     found = decision.comparison
-    error = f"the chance that equal policies are ever called different is at most {decision.level:g}"
+    error = f"the probability that equal policies are ever called different is at most {decision.level:g}"
     if decision.decided:
         who = (
             f"all others against {found.baseline}" if found.baseline else f"{found.leader} against all others"

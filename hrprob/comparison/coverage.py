@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import xarray
 
-from hrprob.errors import InvalidInput, check_count
-from hrprob.estimation.contraction import contract
+from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import trial_keys
+from hrprob.numerics.products import contract
 from hrprob.policies.base import Policy
-from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import checked_arrivals
+from hrprob.simulation.arrivals import checked_arrivals
 from hrprob.simulation.engine import advance, begin, check_warm_up, warm_up
-from hrprob.source import trial_keys
 
 __all__ = ["coverage"]
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from hrprob.comparison.paired import Comparison
-from hrprob.plots import COLUMN_WIDTH, interval, label_of, look_of, number, style
+from hrprob.plot.plots import COLUMN_WIDTH, interval, label_of, look_of, number, style
 
 __all__ = [
     "MOST_CURVES",

@@ -29,8 +29,8 @@ import numpy as np
 import xarray
 from scipy import stats
 
+from hrprob._core.errors import InvalidInput, check_number
 from hrprob.comparison.estimates import Estimate, estimate, growth_exponent, rate_ratio
-from hrprob.errors import InvalidInput, check_number
 
 __all__ = ["Comparison", "Pair", "Standing", "compare", "compare_pair", "holm"]
 
@@ -59,7 +59,7 @@ class Pair(NamedTuple):
     bootstrap: tuple[float, float]
     p_value: float
     p_holm: float
-    wins: float  # chance that `policy` loses less than `other`
+    wins: float  # probability that `policy` loses less than `other`
     wins_low: float
     wins_high: float
 
@@ -75,7 +75,7 @@ class Comparison:
     trials : int
         Trials, all met by all policies.
     level : float
-        Chance of calling any pair different that is not.
+        Probability of calling any pair different that is not.
     baseline : str or None
         Whom all others are held against; None for all pairs.
     yardsticks : tuple of str
@@ -136,7 +136,7 @@ def compare(
     at : int, optional
         The user at which regrets are compared; the last unless given.
     level : float
-        Chance, over all pairs, of calling one different that is not.
+        Probability, over all pairs, of calling one different that is not.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def _check(result: xarray.Dataset, baseline: str | None, level: float, aside: tu
         raise InvalidInput(
             "baseline", f"must be one of {', '.join(names)}", baseline, "it is a policy's name"
         )
-    remedy = "it is the chance of a false difference"
+    remedy = "it is the probability of a false difference"
     check_number("level", level, low=0, high=1, open_low=True, open_high=True, remedy=remedy)
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 
-from hrprob import config, kept
+from hrprob._core.errors import InvalidInput
 from hrprob.comparison.command import Compared, write_into
 from hrprob.comparison.paired import compare
 from hrprob.comparison.suite import rank
-from hrprob.config import Experiment
-from hrprob.errors import InvalidInput
+from hrprob.io import config, run_cache
+from hrprob.io.config import Experiment
 
 __all__ = ["play_suite", "problems"]
 
@@ -70,8 +70,10 @@ def play_suite(
     changes = {"users": users, "trials": trials, "seed": seed}
     given = {name: value for name, value in changes.items() if value is not None}
     wanted = {name: known[name].replace(**given) for name in only or known}
-    folder = kept.prepared(out, "suite", known)
-    data = {name: kept.play(name, experiment, folder, say, progress) for name, experiment in wanted.items()}
+    folder = run_cache.prepared(out, "suite", known)
+    data = {
+        name: run_cache.play(name, experiment, folder, say, progress) for name, experiment in wanted.items()
+    }
     say("comparing and drawing")
     found = {name: compare(run) for name, run in data.items()}
     compared = Compared(found, data, rank(found) if len(found) > 1 else [], {})

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
 
 __all__ = ["Run", "pool", "read"]
 

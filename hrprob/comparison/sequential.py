@@ -1,9 +1,9 @@
-r"""Trials are added until the leading pairs are decided, at a stated chance of a false call.
+r"""Trials are added until the leading pairs are decided, at a stated probability of a false call.
 
 Looks are taken at n₀, 2n₀, 4n₀, … trials, K of them at most. At each, every pair is tested
 as in :mod:`.paired`, Holm's correction included, but at the nominal level α′ of Pocock's
 design [1]_: the one at which a standard Brownian motion, looked at when its time is 1, 2, 4,
-…, leaves :math:`\pm z_{\alpha'/2}\sqrt t` at any look with chance α. So the chance that
+…, leaves :math:`\pm z_{\alpha'/2}\sqrt t` at any look with probability α. So the probability that
 equal policies are ever called different is α for one pair and at most α for all pairs
 together, as far as means over trials are normal.
 
@@ -23,8 +23,8 @@ import numpy as np
 import xarray
 from scipy import optimize, stats
 
+from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob.comparison.paired import Comparison, compare
-from hrprob.errors import InvalidInput, check_count, check_number
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.simulation.engine import simulate
@@ -42,7 +42,7 @@ class Decision(NamedTuple):
     result: xarray.Dataset  # all trials played
     decided: bool  # the leader differs from every other policy
     looks: int
-    level: float  # the chance of a false call over all looks
+    level: float  # the probability of a false call over all looks
 
 
 def looks(first: int, most: int) -> list[int]:
@@ -105,7 +105,7 @@ def decide(
     problem, policies, users, seed
         As for :func:`~hrprob.simulation.engine.simulate`.
     level : float
-        Chance of ever calling a pair different that is not.
+        Probability of ever calling a pair different that is not.
     first_trials, most_trials : int
         The first look, and the most trials that are played.
     baseline : str, optional
@@ -127,7 +127,7 @@ def decide(
     >>> found.decided, found.comparison.trials
     (True, 20)
     """
-    remedy = "it is the chance of a false difference"
+    remedy = "it is the probability of a false difference"
     check_number("until", level, low=0, high=1, open_low=True, open_high=True, remedy=remedy)
     check_count("first_trials", first_trials, low=2, remedy="a spread needs two")
     check_count("most_trials", most_trials, low=first_trials, remedy="the first look alone needs more")

@@ -8,7 +8,7 @@
 ``rho``           printed confidence sets against quantiles and posterior radii, along n
 ``calibration``   coverage of intervals for σ²(x)
 ``sbc``           simulation-based calibration
-``reneging``      predicted chances of reneging against what happened
+``reneging``      predicted probabilities of reneging against what happened
 ``outcomes``      LOO-PIT, residuals, comparison of outcome models
 ``estimates``     GLSE and posterior mean side by side
 ``study``         all of it on data sets that the parts share

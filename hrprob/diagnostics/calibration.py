@@ -41,7 +41,7 @@ __all__ = ["ERROR_RATE", "LEVELS", "REGIONS", "coverage", "sigma2_places"]
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 REGIONS = ("all", "low", "high", "explored", "rare", "served")
 ERROR_RATE = 0.01
-"""Chance at most that a calibrated posterior is called anything else, all levels and sizes together."""
+"""Probability at most that a calibrated posterior is called anything else, all levels and sizes together."""
 
 
 def sigma2_places(
@@ -109,10 +109,10 @@ def coverage(places: xarray.Dataset, levels: Any = LEVELS) -> xarray.Dataset:
     Returns
     -------
     xarray.Dataset
-        Over region, users and level: ``coverage``, its standard error ``se``, and ``chance``, the
+        Over region, users and level: ``coverage``, its standard error ``se``, and ``probability``, the
         p-value of its being the level; over region: ``contexts``, how many independent ones the
         region is worth at one number of users. ``p_value`` over ``point_kind`` (fresh, served) and
-        users: of uniformity, by one context a data set. Attributes: ``least_chance`` for region all,
+        users: of uniformity, by one context a data set. Attributes: ``least_probability`` for region all,
         and ``least_chance_elsewhere`` for the others, below which a coverage is not its level, with
         ``error_rate`` over all cells of region all, and of all others; ``data_sets``.
     """
@@ -127,7 +127,7 @@ def coverage(places: xarray.Dataset, levels: Any = LEVELS) -> xarray.Dataset:
     ]
     tests = at.size * places.sizes["users"]
     return xarray.Dataset(
-        {name: (dims, np.stack([of[name] for of in found])) for name in ("coverage", "se", "chance")}
+        {name: (dims, np.stack([of[name] for of in found])) for name in ("coverage", "se", "probability")}
         | {
             "contexts": ("region", np.array([of["contexts"] for of in found])),
             "p_value": (("point_kind", "users"), np.array(uniform)),
@@ -140,7 +140,7 @@ def coverage(places: xarray.Dataset, levels: Any = LEVELS) -> xarray.Dataset:
         },
         attrs={
             "error_rate": ERROR_RATE,
-            "least_chance": ERROR_RATE / tests,
+            "least_probability": ERROR_RATE / tests,
             "least_chance_elsewhere": ERROR_RATE / (tests * (len(masks) - 1)),
             "data_sets": places.sizes["data_set"],
         },
@@ -182,7 +182,7 @@ def _region(inside: np.ndarray, mask: np.ndarray, levels: np.ndarray) -> dict[st
     return {
         "coverage": share,
         "se": _error(hits, points, share, levels, worth),
-        "chance": _two_sided(share * worth, worth, levels),
+        "probability": _two_sided(share * worth, worth, levels),
         "contexts": float(worth.mean()),
     }
 
@@ -202,9 +202,9 @@ def _error(
     return np.where((share == 0.0) | (share == 1.0), np.sqrt(near * (1.0 - near) / worth), linear)
 
 
-def _two_sided(hits: np.ndarray, trials: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """Return the chance of binomial hits as strange as these; neither number need be whole."""
-    few = special.betaincc(hits + 1.0, np.maximum(trials - hits, 1e-300), chance)
-    many = special.betainc(np.maximum(hits, 1e-300), trials - hits + 1.0, chance)
+def _two_sided(hits: np.ndarray, trials: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Return the probability of binomial hits as strange as these; neither number need be whole."""
+    few = special.betaincc(hits + 1.0, np.maximum(trials - hits, 1e-300), probability)
+    many = special.betainc(np.maximum(hits, 1e-300), trials - hits + 1.0, probability)
     few, many = np.where(hits >= trials, 1.0, few), np.where(hits <= 0.0, 1.0, many)
     return np.minimum(1.0, 2.0 * np.minimum(few, many))

@@ -24,12 +24,13 @@ from typing import Any
 import numpy as np
 import xarray
 
-from hrprob import config, output, plots
+from hrprob._core.errors import InvalidInput
+from hrprob._core.records import describe
+from hrprob._core.tables import kind_or_table
 from hrprob.diagnostics.page import draw, write_page
 from hrprob.diagnostics.study import DEFAULT, QUICK, Diagnosis, diagnose, for_many, study_of
-from hrprob.errors import InvalidInput
-from hrprob.record import describe
-from hrprob.tables import kind_or_table
+from hrprob.io import config, output
+from hrprob.plot import plots
 
 __all__ = ["run", "to_plain", "to_tree", "write_account", "write_data", "write_report"]
 
@@ -220,7 +221,7 @@ def to_plain(done: Diagnosis) -> dict[str, Any]:
 
 def _coverage(done: Diagnosis, regions: list[str]) -> list[dict[str, Any]]:
     return [
-        ({"region": region, "p_value": float(of.chance)} if len(regions) > 1 else {})
+        ({"region": region, "p_value": float(of.probability)} if len(regions) > 1 else {})
         | {"n": int(users), "level": float(level), "coverage": float(of.coverage), "se": _finite(of.se)}
         for region in regions
         for users in done.coverage.users.values

@@ -29,13 +29,13 @@ import jax.numpy as jnp
 import numpy as np
 import xarray
 
+from hrprob._core.precision import float64
 from hrprob.diagnostics.posteriors import Posteriors
 from hrprob.diagnostics.replicate import DataSets
 from hrprob.estimation import glse
 from hrprob.models import Stays
-from hrprob.precision import float64
 from hrprob.problem import Problem
-from hrprob.problem.link import Affine
+from hrprob.problem.links import Affine
 
 __all__ = ["compare_estimates", "efficiency", "first_users", "glse_of_each"]
 

@@ -22,8 +22,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 from scipy import stats
 
-from hrprob import plots
 from hrprob.diagnostics.uniformity import holm, simultaneous_band, uniformity_p_value
+from hrprob.plot import plots
 
 __all__ = [
     "bar_range",
@@ -91,7 +91,7 @@ def plot_sets(found: Mapping[str, xarray.Dataset]) -> Figure:
             axes.set_xlabel("rounds n")
         handles, labels = panels[0, 0].get_legend_handles_labels()
         delta = next(iter(found.values())).attrs["delta"]
-        title = f"in the norm of V, chance {1 - delta:.0%}"
+        title = f"in the norm of V, probability {1 - delta:.0%}"
         figure.legend(handles, labels, loc="outside lower center", ncols=5, title=title, title_fontsize=7)
     return figure
 
@@ -176,7 +176,7 @@ def plot_pit(
     places : mapping of str to ndarray
         Numbers that should be uniform, by what they are the places of.
     error_rate : float
-        Chance at most that any curve leaves its band where all numbers are uniform.
+        Probability at most that any curve leaves its band where all numbers are uniform.
     columns, most : int
         Panels in a row, and in all: where there are more, those with the least p-values are drawn.
     """
@@ -237,7 +237,7 @@ def plot_ranks(found: Mapping[str, xarray.DataArray], error_rate: float) -> Figu
         Places over quantity and data_set, by engine. Of more than twelve quantities, those with the
         least p-values for any engine are drawn.
     error_rate : float
-        Chance at most that any histogram of a row is orange, and that any bar leaves its range, where
+        Probability at most that any histogram of a row is orange, and that any bar leaves its range, where
         all numbers are uniform.
     """
     with plots.style():
@@ -290,7 +290,7 @@ def plot_reliability(found: Mapping[str, xarray.Dataset]) -> Figure:
                 used = of["count"].values > 0
                 look = plots.look_of(place)
                 middle = of.predicted.values[used]
-                # The band lies about the diagonal: where the points would be if the chances were right.
+                # The band lies about the diagonal: where the points would be if the probabilities were right.
                 half = 2 * of.se.values[used]
                 axes.fill_between(middle, middle - half, middle + half, color="#D9D9D9", linewidth=0)
                 axes.plot([0, 1], [0, 1], color="#000000", linewidth=0.6)
@@ -299,7 +299,7 @@ def plot_reliability(found: Mapping[str, xarray.Dataset]) -> Figure:
                 axes.set(xlim=(0, 1), ylim=(0, 1))
             row[0].set_ylabel("share who left at once")
         for axes in panels[-1]:
-            axes.set_xlabel("predicted chance")
+            axes.set_xlabel("predicted probability")
     return figure
 
 

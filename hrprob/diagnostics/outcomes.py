@@ -30,16 +30,16 @@ import numpyro.distributions as dist
 import xarray
 from scipy import stats
 
+from hrprob._core.precision import double_precision
+from hrprob._core.records import record
 from hrprob.diagnostics.replicate import DataSets
 from hrprob.diagnostics.uniformity import uniformity_p_value
-from hrprob.estimation.contraction import contract
 from hrprob.fitting import predictive
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
 from hrprob.models import Data, Model, Rounds, Setting, priors
-from hrprob.precision import double_precision
-from hrprob.record import record
+from hrprob.numerics.products import contract
 
 __all__ = [
     "MODELS",
@@ -197,7 +197,7 @@ def residual_checks(tree: Any, setting: Setting, draws: int = 500) -> xarray.Dat
     -------
     xarray.Dataset
         Over statistic and draw: ``observed`` (it depends on the draw) and ``replicated``; over
-        statistic: ``p_value``, the chance that drawn data have a larger statistic than those seen.
+        statistic: ``p_value``, the probability that drawn data have a larger statistic than those seen.
     """
     posterior = tree["posterior"]
     theta, phi = (np.asarray(posterior[name]).reshape(-1, setting.dimension) for name in ("theta", "phi"))

@@ -12,13 +12,13 @@ import xarray
 from matplotlib.figure import Figure
 
 import hrprob
+from hrprob._core.records import describe
 from hrprob.diagnostics import figures, sbc
 from hrprob.diagnostics.reneging import is_certain
 from hrprob.diagnostics.study import AT_TRUTH, DELTA, Diagnosis, for_many
 from hrprob.diagnostics.verdicts import ERROR_RATE
 from hrprob.estimation.posterior.base import export
-from hrprob.record import describe
-from hrprob.report import Report
+from hrprob.io.page import Report
 
 __all__ = ["draw", "write_page"]
 
@@ -56,7 +56,7 @@ _CAPTIONS = {
     "owed": "What ρ_n over the pointwise quantile is made of: factors on a logarithmic scale, whose product stands at "
     "the end of each bar.",
     "reneging": "Users who left after their first round, against what was said before they came. Grey: where the points "
-    "should lie if the chances were right, two standard errors over data sets.",
+    "should lie if the probabilities were right, two standard errors over data sets.",
     "loo": "Leave-one-out places of single outcomes (by ArviZ), less the diagonal, with a 99 % simultaneous band.",
     "residuals": "Shape of the standardised residuals: of data drawn anew from the posterior, and of the data.",
     "models": "Expected log predictive density of a new round, against the model in use.",
@@ -215,11 +215,11 @@ def _calibration(page: Report, done: Diagnosis) -> None:
     coverage = done.coverage
     page.text(
         "Truths are drawn from the prior, the whole loop is played about each, and at most the first 16 rounds of a stay "
-        "are recorded (a stopping rule, which biases nothing). Errors are over data sets. p is the least chance, at any of "
+        "are recorded (a stopping rule, which biases nothing). Errors are over data sets. p is the least probability, at any of "
         "the levels, of a coverage as far off as that (binomial, by how many independent contexts those of a region are "
         f"worth). A calibrated posterior fails in any of the rows named all, where p is below "
-        f"{coverage.attrs['least_chance']:.2g}, with chance {coverage.attrs['error_rate']:.0%} at most; and in any of the "
-        f"others, where it is below {coverage.attrs['least_chance_elsewhere']:.2g}, with chance "
+        f"{coverage.attrs['least_probability']:.2g}, with probability {coverage.attrs['error_rate']:.0%} at most; and in any of the "
+        f"others, where it is below {coverage.attrs['least_chance_elsewhere']:.2g}, with probability "
         f"{coverage.attrs['error_rate']:.0%} at most."
     )
     levels = coverage.level.values
@@ -231,9 +231,9 @@ def _calibration(page: Report, done: Diagnosis) -> None:
                 f"{100 * c:.1f} ± {100 * e:.1f}"
                 for c, e in zip(of.coverage.values, of.se.values, strict=True)
             ]
-            least = float(of.chance.min())
+            least = float(of.probability.min())
             rows.append([int(users), str(region), *cells, least])
-            limit = coverage.attrs["least_chance" if region == "all" else "least_chance_elsewhere"]
+            limit = coverage.attrs["least_probability" if region == "all" else "least_chance_elsewhere"]
             good.append(least >= limit)
     header = ["users", "contexts", *(f"{100 * level:g} %" for level in levels), "p"]
     page.table(header, rows, "Coverage of central intervals for σ²(x), in per cent.", good)
@@ -312,12 +312,12 @@ def _rho(page: Report, done: Diagnosis) -> None:
     page.text(
         f"δ = {DELTA:g}, λ = 1, σ²_max = {attrs['variance_max']:.4g}, C₁ = {attrs['c1']:g}, C₂ = {attrs['c2']:g} (the theory "
         f"gives no values). {attrs['replications']} replications, a posterior ({attrs['posterior']}) fitted to {attrs['fits']} of "
-        f"them: where the chance is {1 - DELTA:.0%}, a share of replications has a standard error of "
+        f"them: where the probability is {1 - DELTA:.0%}, a share of replications has a standard error of "
         f"{_error_of_share(attrs['replications'])} points, one of fits {_error_of_share(attrs['fits'])}. "
         "The fixed design has contexts that do not depend on the noise, as the lemmas assume; the others are adaptive. n "
         "counts rounds in the sample set; errors are looked at when users leave, first when there are n rounds or more. "
         "Factor: c_n, by which the printed radius could shrink and still cover, at this truth and design, all n up to this "
-        f"one with chance {1 - DELTA:.0%}. Errors of quantiles and factors are by bootstrap over replications. A set that is "
+        f"one with probability {1 - DELTA:.0%}. Errors of quantiles and factors are by bootstrap over replications. A set that is "
         "to hold at every truth and design must be wider than the quantile at one of them."
     )
     for parameter, symbol, name in (("phi", "φ", "ρ_n(δ/n²)"), ("theta", "θ", "α⁽¹⁾_n(δ)")):
@@ -374,7 +374,7 @@ def _rho(page: Report, done: Diagnosis) -> None:
             header,
             rows,
             f"Sets for {symbol}*, radii in the norm of V. Volume ratio: of the printed set over the posterior's own "
-            "ellipsoid of the same chance.",
+            "ellipsoid of the same probability.",
         )
         page.table(
             [
@@ -445,7 +445,7 @@ def _percent(share: Any) -> str:
 
 
 def _error_of_share(number: int) -> str:
-    """Return the standard error of a share of ``number`` where the chance is 1 − δ, in points."""
+    """Return the standard error of a share of ``number`` where the probability is 1 − δ, in points."""
     return f"{100 * np.sqrt(DELTA * (1 - DELTA) / number):.1f}"
 
 

@@ -15,14 +15,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.precision import float64
 from hrprob.diagnostics.replicate import side_by_side
 from hrprob.estimation.posterior.base import fit
 from hrprob.estimation.posterior.nuts import Chains
-from hrprob.estimation.posterior.rows import once
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Data, first_rows, pad
+from hrprob.numerics.control_flow import once
 from hrprob.policies.bayes import refit_times
-from hrprob.precision import float64
 
 __all__ = ["Posteriors", "draws_of", "moments_of", "posteriors"]
 

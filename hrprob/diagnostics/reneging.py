@@ -1,7 +1,7 @@
-r"""Is the chance of reneging what was said? Predictions before a user comes, against what happened.
+r"""Is the probability of reneging what was said? Predictions before a user comes, against what happened.
 
 A prediction is made with what the users before had shown, at the context that the policy
-then served and the user's level: it is the chance that the first outcome falls below β.
+then served and the user's level: it is the probability that the first outcome falls below β.
 It is for the very next user. One later might be served by a policy that has learned more
 since, and picks better than was said: that would look like a fault of the prediction.
 
@@ -12,7 +12,7 @@ since, and picks better than was said: that would look like a fault of the predi
 =============  ========================================================================
 
 Whether users left after their first round is one event a user. Later rounds are no fair
-test of a fixed prediction: who is still there is likelier to have a small chance. The
+test of a fixed prediction: who is still there is likelier to have a small probability. The
 score of a whole stay of m rounds is ln E[p(1 − p)^{m−1}].
 
 Users of one data set share its errors, so bands and tests are over data sets, with a
@@ -43,7 +43,7 @@ _FLOOR = 0.01
 _BINS = 10
 # A prediction is made whenever users have grown by this factor.
 _GROWN = 1.1
-# A chance of 0 or 1 that turns out wrong would have an infinite score.
+# A probability of 0 or 1 that turns out wrong would have an infinite score.
 _LEAST_CHANCE = 1e-12
 
 
@@ -62,14 +62,14 @@ def checkpoints(users: int, first: int = 10) -> list[int]:
 def predict(
     problem: Problem, target: Target, data: DataSets, found: Mapping[int, Posteriors]
 ) -> xarray.Dataset:
-    """Return the chance that was predicted for the next user by each posterior, and what happened.
+    """Return the probability that was predicted for the next user by each posterior, and what happened.
 
     Parameters
     ----------
     problem : Problem
         Whose satisfaction and link are used; its truth is not looked at.
     target : Target
-        Whose setting and noise make chances of draws.
+        Whose setting and noise make probabilities of draws.
     data : DataSets
         Data sets with one user more than the largest number in ``found``; the posteriors are of the
         first of them.
@@ -79,17 +79,17 @@ def predict(
     Returns
     -------
     xarray.Dataset
-        ``chance`` and ``stay_score`` over predictor, data_set and user; ``left``, whether the user
+        ``probability`` and ``stay_score`` over predictor, data_set and user; ``left``, whether the user
         left after the first round, over data_set and user.
     """
     check_users(found, data)
     seen = sorted(found)
     parts = [_predict_next(problem, target, data, found[users], users) for users in seen]
-    chance, score = (np.stack([part[place] for part in parts], axis=2) for place in (0, 1))
-    sets, axes = chance.shape[1], ("predictor", "data_set", "user")
+    probability, score = (np.stack([part[place] for part in parts], axis=2) for place in (0, 1))
+    sets, axes = probability.shape[1], ("predictor", "data_set", "user")
     return xarray.Dataset(
         {
-            "chance": (axes, chance),
+            "probability": (axes, probability),
             "stay_score": (axes, score),
             "left": (axes[1:], data.played[:sets, seen] == 1.0),
         },
@@ -100,7 +100,7 @@ def predict(
 def _predict_next(
     problem: Problem, target: Target, data: DataSets, found: Posteriors, seen: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return chances and scores (predictors, sets) of the user who comes after ``seen`` others."""
+    """Return probabilities and scores (predictors, sets) of the user who comes after ``seen`` others."""
     sets = found.theta.shape[0]
     x, beta, played = (np.asarray(leaf)[:sets, seen] for leaf in (data.stays.x, data.beta, data.played))
     theta, phi, *_ = glse_of_each(first_users(data, seen, sets), problem.link)
@@ -110,19 +110,19 @@ def _predict_next(
     u, w = (leaf[..., 0] for leaf in moments_of(target, found, x[:, None]))
     noise = target.model.noise
 
-    def chance(u: Any, w: Any, beta: Any) -> np.ndarray:
-        return np.asarray(problem.satisfaction.leaving_chance(u, w, beta, noise))
+    def probability(u: Any, w: Any, beta: Any) -> np.ndarray:
+        return np.asarray(problem.satisfaction.reneging_probability(u, w, beta, noise))
 
-    drawn = chance(u, w, beta[:, None])
-    plain = [chance(mean, variance, beta) for variance in (plugged, np.full_like(plugged, largest))]
+    drawn = probability(u, w, beta[:, None])
+    plain = [probability(mean, variance, beta) for variance in (plugged, np.full_like(plugged, largest))]
     whole = special.logsumexp(_stay_score(drawn, played[:, None]), axis=1) - math.log(drawn.shape[1])
     scores = [whole, *(_stay_score(p, played) for p in plain)]
     return np.stack([drawn.mean(axis=1), *plain]), np.stack(scores)
 
 
-def _stay_score(chance: np.ndarray, played: np.ndarray) -> np.ndarray:
+def _stay_score(probability: np.ndarray, played: np.ndarray) -> np.ndarray:
     """Return ln p(1 − p)^{m−1}."""
-    p = np.clip(chance, _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    p = np.clip(probability, _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
     return np.log(p) + (played - 1.0) * np.log1p(-p)
 
 
@@ -131,7 +131,7 @@ def scores(predicted: xarray.Dataset) -> xarray.Dataset:
 
     All are losses: smaller is better. Differences from the posterior are paired.
     """
-    p = predicted.chance.clip(_LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    p = predicted.probability.clip(_LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
     left = predicted.left.astype(float)
     losses = {
         "brier": (p - left) ** 2,
@@ -182,16 +182,16 @@ def is_certain(table: xarray.Dataset) -> bool:
 
 
 def _reliability_of(predicted: xarray.Dataset, bins: int) -> dict[str, Any]:
-    chance, left = predicted.chance.values, predicted.left.values.astype(float)
-    edges = np.quantile(chance, np.arange(1, bins) / bins)
-    member = np.searchsorted(edges, chance)[..., None] == np.arange(bins)  # (sets, users, bins)
+    probability, left = predicted.probability.values, predicted.left.values.astype(float)
+    edges = np.quantile(probability, np.arange(1, bins) / bins)
+    member = np.searchsorted(edges, probability)[..., None] == np.arange(bins)  # (sets, users, bins)
     count = member.sum(axis=(0, 1))
-    apart = ((left - chance)[..., None] * member).sum(axis=1)  # (sets, bins) observed less predicted
-    sets = len(chance)
+    apart = ((left - probability)[..., None] * member).sum(axis=1)  # (sets, bins) observed less predicted
+    sets = len(probability)
     spread = sets * np.atleast_2d(np.cov(apart, rowvar=False))
-    # Where hardly anybody leaves, what was seen may scatter less than what can be: chances that are right
+    # Where hardly anybody leaves, what was seen may scatter less than what can be: probabilities that are right
     # scatter by p(1 − p) at least.
-    least = ((chance * (1.0 - chance))[..., None] * member).sum(axis=(0, 1))
+    least = ((probability * (1.0 - probability))[..., None] * member).sum(axis=(0, 1))
     spread += np.diag(np.maximum(least - np.diagonal(spread), 0.0))
     total = apart.sum(axis=0)
     used = count > 0
@@ -207,11 +207,11 @@ def _reliability_of(predicted: xarray.Dataset, bins: int) -> dict[str, Any]:
     )
     safe = np.maximum(count, 1)
     return {
-        "predicted": (chance[..., None] * member).sum(axis=(0, 1)) / safe,
+        "predicted": (probability[..., None] * member).sum(axis=(0, 1)) / safe,
         "observed": (left[..., None] * member).sum(axis=(0, 1)) / safe,
         "se": np.sqrt(np.diagonal(spread)) / safe,
         "count": count,
-        "bias": total.sum() / chance.size,
-        "bias_se": bias_se / chance.size,
+        "bias": total.sum() / probability.size,
+        "bias_se": bias_se / probability.size,
         "p_value": float(min(1.0, 2.0 * min(by_bins, by_whole))),
     }

@@ -32,15 +32,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hrprob.errors import InvalidInput, check_count
+from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import Source, trial_keys
+from hrprob._core.records import record, with_fields
 from hrprob.models import Data, Rounds, Setting, Stays
 from hrprob.policies.base import Policy, Seen
-from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import BLOCK_OF_ROUNDS, Arrivals, checked_arrivals
-from hrprob.record import record, with_fields
+from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals, checked_arrivals
 from hrprob.simulation.serving import Learning, serve
-from hrprob.source import Source, trial_keys
 
 __all__ = [
     "CAP",
@@ -119,7 +119,7 @@ class _State(NamedTuple):
 
 
 @record(static=("eager", "single"))
-class Watched(Policy):
+class RecordingPolicy(Policy):
     """A policy, and what it saw last; it sees ``cap`` rounds of a stay at most.
 
     ``single`` outcomes of a stay are noted one by one.
@@ -146,7 +146,7 @@ class Watched(Policy):
     def update(self, state: _State, seen: Seen) -> _State:
         """Note what was seen, and let the policy learn from what is recorded of it."""
         outcomes = seen.outcomes[: self.single]
-        noted = _Noted(seen.context, seen.taken, seen.total, seen.squares, seen.played, outcomes)
+        noted = _Noted(seen.context, seen.sampled, seen.total, seen.squares, seen.played, outcomes)
         # How long a stay went on after its last recorded round would tell the policy more than the data do.
         recorded = seen._replace(
             played=jnp.minimum(seen.played, self.cap), left=seen.left & (seen.played <= self.cap)
@@ -157,9 +157,9 @@ class Watched(Policy):
         """Let the policy close the user's book."""
         return state._replace(inner=self.inner.depart(state.inner, user))
 
-    def quota(self, state: _State, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(self, state: _State, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return what the policy would take, or the cap."""
-        return jnp.minimum(self.inner.quota(state.inner, taken, user, context), self.cap)
+        return jnp.minimum(self.inner.quota(state.inner, sample_size, user, context), self.cap)
 
 
 def draw_truths(prior: Any, setting: Setting, sets: int, seed: int) -> Truths:
@@ -238,7 +238,7 @@ def gather_blocks(
     blocks = -(-sets // min(_LANES, max(8, _MOST_ROWS // users)))
     lanes = -(-sets // blocks)
     single = CAP if users <= _MOST_USERS_WITH_SINGLES else 0
-    watched = Watched(inner=with_fields(policy, warmup=0), cap=float(cap), single=single)
+    watched = RecordingPolicy(inner=with_fields(policy, warmup=0), cap=float(cap), single=single)
 
     def play(first: int) -> DataSets:
         # The last block is filled up, so that all have one shape.
@@ -311,7 +311,7 @@ def check_policy(policy: Policy) -> None:
 
 def _play(
     problem: Problem,
-    watched: Watched,
+    watched: RecordingPolicy,
     truths: Truths,
     numbers: np.ndarray,
     users: int,
@@ -356,15 +356,15 @@ def _fresh(problem: Problem, keys: Keys, users: int, points: int) -> tuple[np.nd
 
 
 def _bound_to_each(
-    watched: Watched, problem: Problem, truths: Truths, users: int
-) -> tuple[Watched, tuple[tuple[int, jax.Array], ...]]:
+    watched: RecordingPolicy, problem: Problem, truths: Truths, users: int
+) -> tuple[RecordingPolicy, tuple[tuple[int, jax.Array], ...]]:
     """Return the policy bound to the problem of each data set.
 
     Leaves that differ from data set to data set, those of a policy that looks at the truth, come
     beside it: their places among the leaves, and all of them with the data sets on the last axis.
     """
 
-    def bound(number: int) -> Watched:
+    def bound(number: int) -> RecordingPolicy:
         with_truth = with_fields(problem, theta=truths.theta[number], phi=truths.phi[number])
         return watched.bind(with_truth, users)
 
@@ -386,19 +386,21 @@ def _differing(one: Any, other: Any) -> list[int]:
 _LAST = Arrivals(None, *[-1] * (len(Arrivals._fields) - 1))  # type: ignore[arg-type]
 
 
-def _begin(policy: Watched, own: Any, keys: Keys) -> Learning:
+def _begin(policy: RecordingPolicy, own: Any, keys: Keys) -> Learning:
     return _begin_compiled(policy, tuple(place for place, _ in own), [leaf for _, leaf in own], keys)
 
 
 def _advance(
-    problem: Problem, policy: Watched, own: Any, keys: Keys, learning: Learning, arrived: Arrivals
+    problem: Problem, policy: RecordingPolicy, own: Any, keys: Keys, learning: Learning, arrived: Arrivals
 ) -> tuple[Learning, _Noted]:
     places, leaves = tuple(place for place, _ in own), [leaf for _, leaf in own]
     return _advance_compiled(problem, policy, places, leaves, keys, learning, arrived)
 
 
 @functools.partial(jax.jit, static_argnames="places")
-def _begin_compiled(policy: Watched, places: tuple[int, ...], own: list[jax.Array], keys: Keys) -> Learning:
+def _begin_compiled(
+    policy: RecordingPolicy, places: tuple[int, ...], own: list[jax.Array], keys: Keys
+) -> Learning:
     def one(own: list[jax.Array], _: jax.Array) -> Learning:
         return Learning(_with_own(policy, places, own).init(), jnp.zeros(()))
 
@@ -408,7 +410,7 @@ def _begin_compiled(policy: Watched, places: tuple[int, ...], own: list[jax.Arra
 @functools.partial(jax.jit, static_argnames="places")
 def _advance_compiled(
     problem: Problem,
-    policy: Watched,
+    policy: RecordingPolicy,
     places: tuple[int, ...],
     own: list[jax.Array],
     keys: Keys,
@@ -429,7 +431,7 @@ def _advance_compiled(
     return lax.scan(step, learning, arrived)
 
 
-def _with_own(policy: Watched, places: tuple[int, ...], own: list[jax.Array]) -> Watched:
+def _with_own(policy: RecordingPolicy, places: tuple[int, ...], own: list[jax.Array]) -> RecordingPolicy:
     leaves, structure = jax.tree.flatten(policy)
     for place, leaf in zip(places, own, strict=True):
         leaves[place] = leaf

@@ -11,7 +11,7 @@ the same of its maximum up to n      ``quantile_simultaneous``
 (1 − δ) quantile of ‖φ − φ̂_n‖        ``posterior_radius``: φ drawn from the posterior
 ===================================  ============================================================
 
-Quantiles over replications are those for which a new replication is inside with chance 1 − δ
+Quantiles over replications are those for which a new replication is inside with probability 1 − δ
 (Weibull's: linear ones, with few replications, are too small); their errors are by bootstrap.
 
 The lemmas behind ρ_n take the contexts as independent of the noise. So there are three
@@ -38,20 +38,20 @@ import numpy as np
 import xarray
 from jax import lax
 
+from hrprob._core.errors import InvalidInput, check_count, check_number
+from hrprob._core.precision import double_precision, float64
+from hrprob._core.records import with_fields
 from hrprob.diagnostics.replicate import DataSets, Truths, gather_blocks, side_by_side
-from hrprob.errors import InvalidInput, check_count, check_number
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import VERSIONS, ConfidenceSets
-from hrprob.estimation.contraction import contract, quadratic_form
-from hrprob.estimation.factors import log_determinant, one_at_a_time
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Setting, Stays, make_model, make_prior, pad
+from hrprob.numerics.factors import log_determinant, one_at_a_time
+from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies import HRUCB, Random, Thompson
 from hrprob.policies.base import Policy
-from hrprob.precision import double_precision, float64
-from hrprob.problem import Ball, Drifting, Infinite, Problem, Sphere, Withholding
-from hrprob.record import with_fields
+from hrprob.problem import Ball, Drifting, InfiniteLevels, Problem, Sphere, Withholding
 
 __all__ = ["PARAMETERS", "Design", "TooFewRounds", "compare_sets", "designs", "owed", "sample_sizes"]
 
@@ -131,7 +131,7 @@ def designs(
     """
     return {
         # Where nobody stays for a second round, contexts do not depend on the noise.
-        "fixed": Design(_with_one_action(problem).replace(satisfaction=Infinite()), Random(), most),
+        "fixed": Design(_with_one_action(problem).replace(satisfaction=InfiniteLevels()), Random(), most),
         "hr-ucb": Design(problem, hr_ucb or HRUCB(), users),
         "thompson": Design(problem, thompson or Thompson(), users),
     }
@@ -193,7 +193,9 @@ def compare_sets(
         too: ``error``, and ``largest_error`` and ``largest_share`` (of the radius) at any size up to n.
         Over n: ``reached``, the number of replications that have so many rounds.
     """
-    check_number("delta", delta, low=0, high=1, open_low=True, open_high=True, remedy="the chance to miss")
+    check_number(
+        "delta", delta, low=0, high=1, open_low=True, open_high=True, remedy="the probability to miss"
+    )
     check_count("replications", replications, low=2, remedy="quantiles are over replications")
     check_count("fits", fits, remedy="the printed sets are held against posteriors too")
     problem, believed = design.problem, make_prior(prior)
@@ -479,16 +481,16 @@ def _dataset(
     )
 
 
-def _quantile(values: np.ndarray, chance: float) -> np.ndarray:
-    """Return for each column the value that a further one is below with this chance; NaN counts for nothing."""
+def _quantile(values: np.ndarray, probability: float) -> np.ndarray:
+    """Return for each column the value that a further one is below with this probability; NaN counts for nothing."""
     of = np.quantile if np.isfinite(values).all() else np.nanquantile
-    return np.asarray(of(values, chance, axis=0, method="weibull"))
+    return np.asarray(of(values, probability, axis=0, method="weibull"))
 
 
-def _bootstrap_error(values: np.ndarray, chance: float) -> np.ndarray:
+def _bootstrap_error(values: np.ndarray, probability: float) -> np.ndarray:
     """Return the standard error of such a quantile over rows, by drawing rows anew; always the same draws."""
     rows = np.random.default_rng(0).integers(len(values), size=(_RESAMPLES, len(values)))
-    return np.std([_quantile(values[some], chance) for some in rows], axis=0, ddof=1)
+    return np.std([_quantile(values[some], probability) for some in rows], axis=0, ddof=1)
 
 
 def _error_of_mean(values: np.ndarray) -> np.ndarray:

@@ -13,8 +13,8 @@ h           the expected lifetime there, at the level of a fresh, of the next us
 ==========  ====================================================================
 
 The p-values of one engine at one number of users are adjusted together, so that there a
-sound engine fails any of its tests with a stated chance at most. Those of several engines
-or numbers of users are not: each has that chance anew.
+sound engine fails any of its tests with a stated probability at most. Those of several engines
+or numbers of users are not: each has that probability anew.
 
 References
 ----------
@@ -40,7 +40,7 @@ from hrprob.problem import Problem
 __all__ = ["ERROR_RATE", "judge", "quantities", "ranks"]
 
 ERROR_RATE = 0.01
-"""Chance at most that a sound engine fails one or more of its tests at one number of users."""
+"""Probability at most that a sound engine fails one or more of its tests at one number of users."""
 
 
 def quantities(dimension: int) -> list[str]:

@@ -20,12 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray
 
+from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
+from hrprob._core.precision import double_precision
+from hrprob._core.records import describe, with_fields
 from hrprob.diagnostics import calibration, estimates, health, outcomes, reneging, rho, sbc
 from hrprob.diagnostics import verdicts as words
 from hrprob.diagnostics.posteriors import Posteriors, posteriors
 from hrprob.diagnostics.replicate import DataSets, Truths, check_policy, draw_truths, gather
 from hrprob.diagnostics.verdicts import Verdict
-from hrprob.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.fit import fit
@@ -34,9 +36,7 @@ from hrprob.fitting.table import Table
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.policies import HRUCB, Thompson
 from hrprob.policies.base import Policy
-from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.record import describe, with_fields
 
 __all__ = ["DEFAULT", "QUICK", "Diagnosis", "Sizes", "Study", "diagnose", "for_many", "study_of"]
 

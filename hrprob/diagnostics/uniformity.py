@@ -1,10 +1,10 @@
 r"""Whether numbers are uniform on [0, 1], as the place of the truth among posterior draws must be.
 
 For N numbers, the count below z is binomial if they are uniform. The statistic is the
-least two-sided chance of such a count over z = 1/K, ..., (K − 1)/K [1]_: the level of the
+least two-sided probability of such a count over z = 1/K, ..., (K − 1)/K [1]_: the level of the
 narrowest simultaneous band that holds the whole empirical distribution function. Its
 distribution under uniformity is found by simulation, so a test at level α errs with
-chance α at any N. Further out than simulations reach, chances are added up over the points,
+probability α at any N. Further out than simulations reach, probabilities are added up over the points,
 which bounds them: however many tests are made at once, each can still fail.
 
 References
@@ -50,7 +50,7 @@ def place_among(truth: Any, draws: Any, rng: np.random.Generator, axis: int = 1)
 
 
 def uniformity_p_value(places: Any) -> float:
-    """Return the chance that uniform numbers would stray as far from uniformity as these.
+    """Return the probability that uniform numbers would stray as far from uniformity as these.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def uniformity_p_value(places: Any) -> float:
     numbers = np.asarray(places, dtype=float).ravel()
     grid = _grid(numbers.size)
     counts = np.searchsorted(np.sort(numbers), grid, side="right")
-    least = _least_chance(counts[None], numbers.size)[0]
+    least = _least_probability(counts[None], numbers.size)[0]
     stray = np.searchsorted(_null(numbers.size), least, side="right")
     return float(min((1 + stray) / (_SIMULATIONS + 1), 2 * grid.size * least))
 
@@ -71,7 +71,7 @@ def uniformity_p_value(places: Any) -> float:
 def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return points z, and the band that holds the empirical distribution function at all of them.
 
-    It holds that of ``size`` uniform numbers with chance 1 − ``error_rate``, and it is left exactly
+    It holds that of ``size`` uniform numbers with probability 1 − ``error_rate``, and it is left exactly
     where :func:`uniformity_p_value` is below ``error_rate``.
 
     Examples
@@ -80,14 +80,14 @@ def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndar
     >>> bool(np.all((low < z) & (z < high)))
     True
     """
-    inside = _chances(size) >= _least_kept(size, error_rate)
+    inside = _probabilities(size) >= _least_kept(size, error_rate)
     low = np.argmax(inside, axis=1)
     high = size - np.argmax(inside[:, ::-1], axis=1)
     return _grid(size), low / size, high / size
 
 
 def holm(p_values: Any) -> np.ndarray:
-    """Return Holm's adjusted p-values: rejecting those below α errs once or more with chance α at most.
+    """Return Holm's adjusted p-values: rejecting those below α errs once or more with probability α at most.
 
     Examples
     --------
@@ -107,9 +107,9 @@ def _grid(size: int) -> np.ndarray:
     return np.arange(1, points) / points
 
 
-def _least_chance(counts: np.ndarray, size: int) -> np.ndarray:
+def _least_probability(counts: np.ndarray, size: int) -> np.ndarray:
     """Return the statistic of each row of counts below the points of the grid."""
-    table = _chances(size)
+    table = _probabilities(size)
     return table[np.arange(counts.shape[1]), counts].min(axis=1)
 
 
@@ -121,8 +121,8 @@ def _least_kept(size: int, error_rate: float) -> float:
 
 
 @functools.lru_cache(maxsize=8)
-def _chances(size: int) -> np.ndarray:
-    """Return the two-sided chance of each count 0 ... size (columns) at each point of the grid (rows)."""
+def _probabilities(size: int) -> np.ndarray:
+    """Return the two-sided probability of each count 0 ... size (columns) at each point of the grid (rows)."""
     count, z = np.arange(size + 1), _grid(size)[:, None]
     return np.minimum(stats.binom.cdf(count, size, z), stats.binom.sf(count - 1, size, z))
 
@@ -132,4 +132,4 @@ def _null(size: int) -> np.ndarray:
     """Return the statistic of simulated uniform numbers, sorted; always the same."""
     points = _grid(size).size + 1
     cells = np.random.default_rng(0).multinomial(size, np.full(points, 1.0 / points), _SIMULATIONS)
-    return np.sort(_least_chance(np.cumsum(cells, axis=1)[:, :-1], size))
+    return np.sort(_least_probability(np.cumsum(cells, axis=1)[:, :-1], size))

@@ -28,11 +28,11 @@ __all__ = [
     "on_sets",
 ]
 
-# Errors of one kind: a chance that a sound thing is called unsound.
+# Errors of one kind: a probability that a sound thing is called unsound.
 ERROR_RATE = 0.01
-# What is called seen is seen with this chance.
+# What is called seen is seen with this probability.
 _POWER = 0.8
-# A coverage is called right if one that is off by this much would be seen, and so is a chance of reneging.
+# A coverage is called right if one that is off by this much would be seen, and so is a probability of reneging.
 _SIGHT, _SIGHT_OF_CHANCES = 0.06, 0.05
 # Places can speak for an engine if a share of them below any point that is off by this much would stand out.
 _SIGHT_OF_PLACES = 0.26
@@ -93,16 +93,16 @@ def on_calibration(coverage: xarray.Dataset, engine: str, level: float = 0.9) ->
 def _failing_regions(coverage: xarray.Dataset) -> xarray.DataArray:
     """Return which regions, all contexts together aside, are not covered as they should be, by number of users."""
     others = coverage.sel(region=[region for region in coverage.region.values if region != "all"])
-    return others.chance.min("level") < coverage.attrs["least_chance_elsewhere"]
+    return others.probability.min("level") < coverage.attrs["least_chance_elsewhere"]
 
 
 def _of_coverage(of: xarray.Dataset, engine: str, level: float, even: bool) -> Verdict:
-    shown, least = of.sel(level=level), of.attrs["least_chance"]
+    shown, least = of.sel(level=level), of.attrs["least_probability"]
     words = (
         f"{level:.0%} intervals for σ²(x) cover {100 * float(shown.coverage):.1f} % ± "
         f"{100 * float(shown.se):.1f} % after {int(of.users)} users ({engine})"
     )
-    if bool((of.chance >= least).all()):
+    if bool((of.probability >= least).all()):
         sight = _sight_of_coverage(least, level, float(of.contexts))
         if sight > _SIGHT:
             few = f"{of.attrs['data_sets']} data sets show only what is off by {100 * sight:.1f} points"
@@ -110,7 +110,7 @@ def _of_coverage(of: xarray.Dataset, engine: str, level: float, even: bool) -> V
         if even:
             return Verdict("calibration", True, f"{words}: calibrated")
         return Verdict("calibration", None, f"{words}: right on average over contexts, not in every region")
-    worst = of.isel(level=int(np.argmin(of.chance.values)))
+    worst = of.isel(level=int(np.argmin(of.probability.values)))
     if float(worst.level) != level:
         words += f", {float(worst.level):.0%} intervals {100 * float(worst.coverage):.1f} %"
     return Verdict("calibration", False, f"{words}: {_too(worst)}")
@@ -134,7 +134,7 @@ def on_regions(coverage: xarray.Dataset, level: float = 0.9) -> Verdict:
     for users in failing.users.values:
         for region in failing.region.values[failing.sel(users=users).values]:
             of = coverage.sel(region=region, users=users)
-            worst = of.isel(level=int(np.argmin(of.chance.values)))
+            worst = of.isel(level=int(np.argmin(of.probability.values)))
             found.append(
                 f"{region} after {int(users)} users ({float(worst.level):.0%} intervals cover "
                 f"{100 * float(worst.coverage):.1f} % ± {100 * float(worst.se):.1f} %: {_too(worst)})"
@@ -183,7 +183,7 @@ def _sight_of_places(data_sets: int, limit: float) -> float:
     """Return what the share of places below a point must be off by to be seen, wherever the point is."""
     z, _, high = simultaneous_band(data_sets, limit)
     most = np.rint(data_sets * high)
-    # With this share, more than that many lie below z with the chance wanted; all of them are never too
+    # With this share, more than that many lie below z with the probability wanted; all of them are never too
     # many. Below the band it is the same, mirrored.
     share = stats.beta.ppf(_POWER, most + 1, data_sets - most)
     return float(np.max(np.where(most < data_sets, share, 1.0) - z))
@@ -198,7 +198,7 @@ def on_sbc(engine: str, judged: xarray.Dataset) -> list[Verdict]:
         data_sets, rate = judged.attrs["data_sets"], judged.attrs["error_rate"]
         tests = (
             f"{of.sizes['quantity']} quantities over {data_sets} data sets of {users} users, least adjusted p "
-            f"{float(of.adjusted.min()):.2g}; a sound engine and policy fail with chance at most {rate:.0%}"
+            f"{float(of.adjusted.min()):.2g}; a sound engine and policy fail with probability at most {rate:.0%}"
         )
         enough, sight = _seen_of_places(data_sets, rate / of.sizes["quantity"])
         if failing:
@@ -242,7 +242,7 @@ def on_sets(
             f"{_with_error(last, 'posterior_radius', 1)}, the quantile {_with_error(last, 'quantile', 1)}, ρ_n "
             f"{float(last.radius.sel(version='paper')):,.0f} at n = {int(last.n):,}"
         )
-        # Whether so few replications covered would be strange if the chance were as wanted.
+        # Whether so few replications covered would be strange if the probability were as wanted.
         strange = stats.binom.cdf(round(covered * replications), replications, wanted) < ERROR_RATE
         verdicts.append(Verdict("rho", not strange, words))
     return [*verdicts, _on_owed(owed)]
@@ -272,7 +272,7 @@ def _on_owed(owed: Mapping[str, xarray.Dataset]) -> Verdict:
 
 
 def on_reneging(truths: str, table: xarray.Dataset, scores: xarray.Dataset) -> list[Verdict]:
-    """Return whether chances of reneging were right, by predictor."""
+    """Return whether probabilities of reneging were right, by predictor."""
     if is_certain(table):
         words = (
             f"{truths}: everybody leaves after the first round, as was certain: there is nothing to predict"
@@ -315,8 +315,8 @@ def on_models(comparison: xarray.Dataset) -> Verdict:
     others = comparison.sel(model=rivals)
     best = others.isel(model=int(np.argmax(others.ahead.values)))
     ahead, error = float(best.ahead), float(best.ahead_se)
-    # A likelihood ratio against the true model exceeds 1/α with chance α at most (Markov), one of several
-    # with chance α if it has to exceed as many times that; leave-one-out sums stand in for the likelihoods.
+    # A likelihood ratio against the true model exceeds 1/α with probability α at most (Markov), one of several
+    # with probability α if it has to exceed as many times that; leave-one-out sums stand in for the likelihoods.
     # Counting standard errors instead would fail where it matters: one outlier makes both the lead and its
     # error large.
     enough = math.log((comparison.sizes["model"] - 1) / ERROR_RATE)

@@ -43,12 +43,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from hrprob.errors import InvalidInput, check_choice, check_count, check_number
+from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
+from hrprob._core.precision import double_precision, float64, is_traced
+from hrprob._core.records import record, set_frozen
 from hrprob.lifetime import h
 from hrprob.noise import NORMAL, Noise
-from hrprob.precision import double_precision, float64, is_traced
-from hrprob.problem.link import Affine
-from hrprob.record import record, settle
+from hrprob.problem.links import Affine
 
 __all__ = ["VERSIONS", "ConfidenceSets", "Domain", "LipschitzConstants", "lipschitz_constants"]
 
@@ -112,12 +112,12 @@ class ConfidenceSets:
             "c4": "it weighs the width for φ; see `lipschitz_constants`",
         }
         for name, remedy in positive.items():
-            settle(
+            set_frozen(
                 self, **{name: check_number(name, getattr(self, name), low=0, open_low=True, remedy=remedy)}
             )
         for name, remedy in not_negative.items():
-            settle(self, **{name: check_number(name, getattr(self, name), low=0, remedy=remedy)})
-        settle(
+            set_frozen(self, **{name: check_number(name, getattr(self, name), low=0, remedy=remedy)})
+        set_frozen(
             self, dimension=check_count("dimension", self.dimension, remedy="it is the length of a context")
         )
         check_choice("version", self.version, VERSIONS)
@@ -177,7 +177,7 @@ class ConfidenceSets:
 
     @float64
     def regret_bound(self, users: ArrayLike, delta: ArrayLike, growth: ArrayLike) -> jax.Array:
-        r"""Return the bound on the regret after T users that holds with chance 1 − δ.
+        r"""Return the bound on the regret after T users that holds with probability 1 − δ.
 
         .. math::
             \sqrt{8\,\xi_T^2(\delta/3)\,T\,d\,\ln\frac{N + \lambda d}{\lambda d}}
@@ -213,7 +213,9 @@ def _check_delta(value: ArrayLike) -> jax.Array:
     if not is_traced(value):
         plain = np.asarray(value)
         if not np.all((plain > 0) & (plain < 1)):
-            raise InvalidInput("delta", "must lie in (0, 1)", value, "it is the chance that the set misses")
+            raise InvalidInput(
+                "delta", "must lie in (0, 1)", value, "it is the probability that the set misses"
+            )
     return jnp.asarray(value, dtype=float)
 
 

@@ -41,11 +41,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from hrprob.errors import InvalidInput, check_number
+from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.precision import float64
 from hrprob.estimation.confidence import ConfidenceSets
-from hrprob.estimation.contraction import contract
-from hrprob.precision import float64
-from hrprob.problem.link import Affine
+from hrprob.numerics.products import contract
+from hrprob.problem.links import Affine
 
 __all__ = [
     "GLSE",
@@ -402,7 +402,7 @@ class GLSE:
     ) -> tuple[Ellipsoid, Ellipsoid]:
         r"""Return the confidence sets for θ* and for φ*.
 
-        The first has radius :math:`\alpha^{(1)}_n(\delta)` and misses with chance δ at
+        The first has radius :math:`\alpha^{(1)}_n(\delta)` and misses with probability δ at
         most; the second has :math:`\rho_n(\delta/n^2)` and 2δ. Both hold for all n at
         once.
 

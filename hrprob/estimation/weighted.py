@@ -28,7 +28,7 @@ are (to the first order) what a Bayesian would believe.
 
 **Weights.** w̃ is fixed when the stay begins, from what was known then, so that weighted
 sums of noise remain martingales. It is the estimate plus one standard deviation: an estimate
-that is too small by chance would let one stay outweigh all others for good.
+that is too small at random would let one stay outweigh all others for good.
 
 **Bounds.** ‖φ‖ ≤ R_φ holds φᵀx to ±R_φ‖x‖. The normal belief of φᵀx is cut to that interval, and
 ŵ is f at the mean of what is left: positive, where f(φ̂ᵀx) itself may be negative. Likewise û.
@@ -48,10 +48,10 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+from hrprob._core.precision import float64
 from hrprob.estimation import glse
-from hrprob.estimation.contraction import contract, quadratic_form
 from hrprob.estimation.posterior.conjugate import prior_precision
-from hrprob.precision import float64
+from hrprob.numerics.products import contract, quadratic_form
 
 __all__ = [
     "Belief",
@@ -87,7 +87,7 @@ class Estimates(NamedTuple):
 class Statistics(NamedTuple):
     """All that the weighted estimators need to know of the past."""
 
-    taken: jax.Array  # () rounds
+    sample_size: jax.Array  # () rounds
     sum_rx: jax.Array  # (d,) Σ r x / w̃
     squares: glse.Statistics  # each round counted 1/(2w̃²) times
 
@@ -156,7 +156,7 @@ def add(
     )
     target = link.slope * (glse.squared_residuals(sums, theta) - link.offset * sums.sum_x)
     return (
-        Statistics(statistics.taken + rounds, sum_rx, sums),
+        Statistics(statistics.sample_size + rounds, sum_rx, sums),
         Estimates(Belief(theta, covariance), Belief(contract(phi_covariance, target), phi_covariance)),
     )
 

@@ -24,15 +24,16 @@ from typing import Any
 
 import numpy as np
 
-from hrprob import output, plots
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.records import describe
+from hrprob._core.tables import kind_or_table
 from hrprob.fitting import figures, summary, tree
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior, check_prob
 from hrprob.fitting.table import parse_table, read_file
+from hrprob.io import output
+from hrprob.plot import plots
 from hrprob.problem import Affine, Bounds
-from hrprob.record import describe
-from hrprob.tables import kind_or_table
 
 __all__ = ["run"]
 

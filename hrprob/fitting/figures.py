@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hrprob import plots
+from hrprob._core.random_numbers import Purpose, key_of
 from hrprob.estimation.posterior.base import features
 from hrprob.fitting import predictive
 from hrprob.fitting.posterior import check_prob
-from hrprob.source import Purpose, key_of
+from hrprob.plot import plots
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior

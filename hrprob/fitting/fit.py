@@ -9,18 +9,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.errors import InvalidInput, check_count
+from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import LARGEST_SEED, key_of
+from hrprob._core.records import describe, with_fields
 from hrprob.estimation.posterior.base import Draws, sample
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.sites import check_names, extra_sites
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table, as_table
-from hrprob.models import Model, Setting, Stays, make_model, make_prior, priors, rounds, stays
-from hrprob.precision import double_precision
+from hrprob.models import MODELS, Model, Setting, Stays, make_model, make_prior, priors, rounds, stays
 from hrprob.problem import Affine, Bounds, Problem
-from hrprob.record import describe, with_fields
-from hrprob.source import LARGEST_SEED, key_of
 
 __all__ = ["fit"]
 
@@ -200,14 +200,12 @@ def _setting(dimension: int, link: Any, bounds: Any) -> Setting:
 
 def _model_of(problem: Problem) -> Model:
     """Return the outcome model with the noise of a problem."""
-    from hrprob.models import kinds
-
     kind = {"normal": "gaussian"}.get(problem.noise.kind, problem.noise.kind)
-    if kind not in kinds():
-        remedy = f"no outcome model has the problem's noise; choose one of {', '.join(kinds())}"
+    if kind not in MODELS.kinds():
+        remedy = f"no outcome model has the problem's noise; choose one of {', '.join(MODELS)}"
         raise InvalidInput("model", "must be given", None, remedy)
     noise: Any = problem.noise
-    names = [field.name for field in dataclasses.fields(kinds()[kind])]  # type: ignore[arg-type]
+    names = [field.name for field in dataclasses.fields(MODELS.get(kind))]  # type: ignore[arg-type]
     given = {name: getattr(noise, name) for name in names if hasattr(noise, name)}
     if given.get("edge") == 0.0:
         # Outcomes may have a sharp cut; a likelihood must not, and the model's own thin edge stands for it.

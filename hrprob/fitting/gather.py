@@ -1,7 +1,7 @@
 """The rounds that a policy played: what a bandit has seen of a problem.
 
 The engine keeps actions and lifetimes, not outcomes. But every random number of a run is
-a function of its address (:mod:`hrprob.source`), so the rounds of a stay are drawn again
+a function of its address (:mod:`hrprob._core.random_numbers`), so the rounds of a stay are drawn again
 from the action and the length of it, to the last bit.
 """
 
@@ -11,15 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.errors import InvalidInput, check_count
+from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import Source, trial_keys
 from hrprob.fitting.table import Table
 from hrprob.policies.base import Policy
-from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import BLOCK_OF_ROUNDS, arrivals
+from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, arrivals
 from hrprob.simulation.engine import simulate
 from hrprob.simulation.serving import MOST_ROUNDS
-from hrprob.source import Source, trial_keys
 
 __all__ = ["gather"]
 
@@ -68,10 +68,10 @@ def gather(
         noise = _noise(problem, keys, numbers, recorded, arrived.noise[..., 0])
     each = np.repeat(np.arange(users), recorded)
     mean = arrived.mean[np.arange(users), action, 0]
-    deviation = arrived.deviation[np.arange(users), action, 0]
+    sd = arrived.sd[np.arange(users), action, 0]
     return Table(
         x=arrived.contexts[each, action[each], :, 0],
-        r=mean[each] + deviation[each] * noise,
+        r=mean[each] + sd[each] * noise,
         user=numbers[each].astype(int),
         beta=arrived.beta[each, 0] if problem.satisfaction.seen else None,
     )

@@ -27,14 +27,14 @@ import jax.numpy as jnp
 import numpy as np
 import xarray
 
-from hrprob.errors import InvalidInput, check_number
+from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior.base import Draws, has_density
 from hrprob.estimation.posterior.importance import Reweighted, reweight
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive
 from hrprob.fitting.table import Table
 from hrprob.models import Setting
-from hrprob.precision import double_precision
 
 __all__ = ["Posterior"]
 
@@ -105,7 +105,7 @@ class Posterior:
     def predict(self, x: Any, beta: Any = None, prob: float = 0.9) -> xarray.Dataset:
         """Return what is believed of outcomes at some contexts.
 
-        The expected lifetime h = 1/p grows without bound as the chance p of reneging falls, and
+        The expected lifetime h = 1/p grows without bound as the probability p of reneging falls, and
         its posterior mean may be infinite, whatever a mean of draws shows. So ``lifetime`` has a
         median and an interval, those of p turned over and infinite where p is 0, and its mean is
         left open (NaN). Both p and h are under the model's own noise.
@@ -122,7 +122,7 @@ class Posterior:
         Returns
         -------
         xarray.Dataset
-            ``mean`` and ``variance`` of an outcome, ``reneging_chance`` and ``lifetime``, over
+            ``mean`` and ``variance`` of an outcome, ``reneging_probability`` and ``lifetime``, over
             context and statistic (mean, median, low, high).
 
         Examples
@@ -131,7 +131,7 @@ class Posterior:
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> said = posterior.predict([[1.0]], beta=-0.5)
         >>> [name for name in said.data_vars]
-        ['mean', 'variance', 'reneging_chance', 'lifetime']
+        ['mean', 'variance', 'reneging_probability', 'lifetime']
         >>> bool(said.lifetime.sel(statistic="low") < said.lifetime.sel(statistic="high"))
         True
         """
@@ -141,8 +141,8 @@ class Posterior:
         found = {"mean": _central(u, prob), "variance": _central(w, prob)}
         if beta is not None:
             levels = _check_levels(beta, len(contexts))
-            chance = _central(predictive.reneging(self.target, contexts, levels, self.flat()), prob)
-            found |= {"reneging_chance": chance, "lifetime": _lifetime(chance)}
+            probability = _central(predictive.reneging(self.target, contexts, levels, self.flat()), prob)
+            found |= {"reneging_probability": probability, "lifetime": _lifetime(probability)}
         return xarray.Dataset(
             {name: (("context", "statistic"), value) for name, value in found.items()},
             coords={"statistic": list(STATISTICS)},
@@ -293,12 +293,12 @@ def _central(values: np.ndarray, prob: float) -> np.ndarray:
     return np.stack([values.mean(axis=0), *quantiles], axis=-1)
 
 
-def _lifetime(chance: np.ndarray) -> np.ndarray:
+def _lifetime(probability: np.ndarray) -> np.ndarray:
     """Return the statistics (m, 4) of h = 1/p from those of p: it falls, so low and high change places.
 
     Quantiles of h itself would be taken between infinite draws, where there is no between.
     """
-    _, median, low, high = chance.T
+    _, median, low, high = probability.T
     with np.errstate(divide="ignore", over="ignore"):
         ends = 1.0 / np.stack([median, high, low], axis=-1)
     return np.insert(ends, 0, np.nan, axis=-1)

@@ -16,13 +16,13 @@ from numpyro import handlers
 from numpyro.infer.util import log_likelihood as log_likelihood_of_program
 
 from hrprob import lifetime
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior.sites import agrees, extra_sites, runs_alone
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Model, Rounds, rounds
 from hrprob.noise import Noise
-from hrprob.noise.distribution import chance_below
-from hrprob.precision import double_precision
+from hrprob.noise.distribution import probability_below
 
 __all__ = ["log_likelihood", "outcomes", "prior", "reneging"]
 
@@ -59,16 +59,16 @@ def prior(target: Target, x: np.ndarray, key: jax.Array, draws: int) -> Values:
 
 
 def reneging(target: Target, x: np.ndarray, beta: np.ndarray, values: Values) -> np.ndarray:
-    """Return the chance of reneging at contexts x, (draws, contexts)."""
+    """Return the probability of reneging at contexts x, (draws, contexts)."""
     with double_precision():
         arrays = _arrays(values)
         if len(arrays) > 2 or not _has_noise(target.model):
-            return _chance_by_program(target, x, beta, arrays)
+            return _probability_by_program(target, x, beta, arrays)
         u, w = jax.vmap(lambda theta, phi: target.setting.moments(theta, phi, jnp.asarray(x)))(
             arrays["theta"], arrays["phi"]
         )
         noise: Noise = target.model.noise
-        return np.asarray(lifetime.reneging_chance(u, w, beta, noise))
+        return np.asarray(lifetime.reneging_probability(u, w, beta, noise))
 
 
 def _has_noise(model: Model) -> bool:
@@ -76,18 +76,20 @@ def _has_noise(model: Model) -> bool:
     return agrees(model) or type(model).noise is not Model.noise
 
 
-def _chance_by_program(target: Target, x: np.ndarray, beta: np.ndarray, arrays: Values) -> np.ndarray:
-    """Return the chance of an outcome below β where the program alone knows its distribution."""
+def _probability_by_program(target: Target, x: np.ndarray, beta: np.ndarray, arrays: Values) -> np.ndarray:
+    """Return the probability of an outcome below β where the program alone knows its distribution."""
     one, two = (extra_sites(target, _rounds(x[[0] * n], np.zeros(n))) for n in (1, 2))
     if one != two:
         got = ", ".join(name for name, _ in one)
         remedy = "a site with a value for each round says nothing of a new round; leave out `beta`"
         raise InvalidInput("model", "must have sites that do not grow with the rounds", got, remedy)
     try:
-        return np.asarray(_chances(target, _rounds(x, np.zeros(len(x))), jnp.asarray(beta), arrays))
+        return np.asarray(_probabilities(target, _rounds(x, np.zeros(len(x))), jnp.asarray(beta), arrays))
     except NotImplementedError:
         remedy = "the distribution of its outcome has no `cdf`: write one, or leave out `beta`"
-        raise InvalidInput("model", "must know the chance of reneging", target.model.kind, remedy) from None
+        raise InvalidInput(
+            "model", "must know the probability of reneging", target.model.kind, remedy
+        ) from None
 
 
 @jax.jit
@@ -121,13 +123,13 @@ def _prior(target: Target, data: Rounds, keys: jax.Array) -> Values:
 
 
 @jax.jit
-def _chances(target: Target, data: Rounds, beta: jax.Array, values: Values) -> jax.Array:
+def _probabilities(target: Target, data: Rounds, beta: jax.Array, values: Values) -> jax.Array:
     def one(values: Values) -> jax.Array:
         outcome = _run(target, data, values, jax.random.key(0))["r"]["fn"]
         while isinstance(outcome, dist.Independent | dist.MaskedDistribution):
             outcome = outcome.base_dist
-        chance = chance_below(outcome, beta[:, None], outcome.cdf)
-        return jnp.broadcast_to(chance, (len(data.x), 1))[:, 0]
+        probability = probability_below(outcome, beta[:, None], outcome.cdf)
+        return jnp.broadcast_to(probability, (len(data.x), 1))[:, 0]
 
     return jax.lax.map(one, values, batch_size=_BATCH)
 

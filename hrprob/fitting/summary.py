@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray
 
+from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior.base import features
 from hrprob.fitting.posterior import check_prob
-from hrprob.precision import double_precision
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior

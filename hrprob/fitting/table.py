@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from hrprob.errors import InvalidInput
-from hrprob.models.data import as_array, as_numbers, check_rounds, too_large, too_large_at
+from hrprob._core.errors import InvalidInput
+from hrprob.observations import as_array, as_numbers, check_rounds, too_large, too_large_at
 
 __all__ = ["Table", "as_table", "parse_table", "read_file", "read_table", "write_table"]
 

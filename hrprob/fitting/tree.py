@@ -36,7 +36,9 @@ import numpy as np
 import xarray
 
 import hrprob
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.random_numbers import Purpose, key_of
+from hrprob._core.records import describe
 from hrprob.estimation.posterior.base import DIMS, features
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
@@ -45,8 +47,6 @@ from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Affine, Bounds
-from hrprob.record import describe
-from hrprob.source import Purpose, key_of
 
 __all__ = ["load", "save", "thinning", "to_datatree"]
 
@@ -218,7 +218,10 @@ def _target(facts: dict[str, Any]) -> Target:
     except InvalidInput as error:
         remedy = f"import the module that registers it, then load again; {error.must}"
         raise InvalidInput(error.field, "must be known", error.got, remedy) from None
-    link, bounds = Affine(**setting["link"]), Bounds(**setting["bounds"])
+    link, bounds = (
+        Affine(**{name: value for name, value in setting["link"].items() if name != "kind"}),
+        Bounds(**setting["bounds"]),
+    )
     return Target(model, prior, Setting(setting["dimension"], link, bounds))
 
 

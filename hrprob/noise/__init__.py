@@ -8,9 +8,9 @@ outcome and its Remark 5 allow any known sub-Gaussian ψ, truncated and mixed on
 symbol       name                       where
 ===========  =========================  ==============================================
 ψ(z)         ``noise.pdf``              Section 3, the location-scale family
-Ψ(z)         ``noise.cdf``              chance of reneging at z = (β − u)/√w
-1 − Ψ(z)     ``noise.survival``         chance of an outcome above a threshold
-1/Ψ(z)       ``noise.inverse_chance``   expected lifetime at z
+Ψ(z)         ``noise.cdf``              probability of reneging at z = (β − u)/√w
+1 − Ψ(z)     ``noise.survival``         probability of an outcome above a threshold
+1/Ψ(z)       ``noise.reciprocal_cdf``   expected lifetime at z
 ===========  =========================  ==============================================
 
 ==================  ==================================================================
@@ -28,11 +28,21 @@ References
    Maximization Through Heteroscedastic Linear Bandits With Reneging", ICML 2019.
 """
 
-from hrprob.noise.base import Noise
+from hrprob.noise.base import NOISES, Noise, register
 from hrprob.noise.distribution import FromDistribution
 from hrprob.noise.mixture import Mixture
 from hrprob.noise.normal import NORMAL, Normal
 from hrprob.noise.student_t import StudentT
 from hrprob.noise.truncated_normal import TruncatedNormal
 
-__all__ = ["NORMAL", "FromDistribution", "Mixture", "Noise", "Normal", "StudentT", "TruncatedNormal"]
+__all__ = [
+    "NOISES",
+    "NORMAL",
+    "FromDistribution",
+    "Mixture",
+    "Noise",
+    "Normal",
+    "StudentT",
+    "TruncatedNormal",
+    "register",
+]

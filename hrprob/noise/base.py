@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from hrprob.precision import float64
-from hrprob.source import Source
+from hrprob._core.precision import float64
+from hrprob._core.random_numbers import Source
+from hrprob._core.registry import Registry
 
-__all__ = ["Noise", "Tailed", "compiled", "normal_peak", "real"]
+__all__ = ["NOISES", "Noise", "Tailed", "compiled", "normal_peak", "real", "register"]
 
 # How far a fourth moment is summed up, in how many pieces between corners, with how many nodes each.
 _FAR, _PIECES, _NODES = 40.0, 64, 16
@@ -52,24 +54,38 @@ class Noise(Protocol):
         ...
 
     def cdf(self, z: ArrayLike) -> jax.Array:
-        """Return the chance of a draw below ``z``."""
+        """Return the probability of a draw below ``z``."""
         ...
 
     def survival(self, z: ArrayLike) -> jax.Array:
-        """Return the chance of a draw above ``z``, right where :meth:`cdf` rounds to 1."""
+        """Return the probability of a draw above ``z``, right where :meth:`cdf` rounds to 1."""
         ...
 
     def log_cdf(self, z: ArrayLike) -> jax.Array:
         """Return the logarithm of :meth:`cdf`, right where that underflows."""
         ...
 
-    def inverse_chance(self, z: ArrayLike) -> jax.Array:
+    def reciprocal_cdf(self, z: ArrayLike) -> jax.Array:
         """Return 1 / cdf(z), with derivatives that are right in the tail."""
         ...
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of some rounds, from round ``start`` on (counted from 0)."""
         ...
+
+
+C = TypeVar("C", bound=type)
+
+NOISES: Registry[Noise] = Registry(
+    "noises", field="noise", package="hrprob.noise", requires=("cdf", "reciprocal_cdf", "draw")
+)
+"""All noises."""
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
+    """Make a class a kind of noise, as :meth:`hrprob._core.registry.Registry.register` does."""
+    return NOISES.register(kind, static=static)
 
 
 def real(z: ArrayLike) -> jax.Array:
@@ -127,11 +143,11 @@ class Tailed:
         """Return ln ψ(z)."""
         raise NotImplementedError
 
-    def chance(self, z: jax.Array) -> jax.Array:
+    def probability(self, z: jax.Array) -> jax.Array:
         """Return the value of Ψ(z)."""
         raise NotImplementedError
 
-    def log_chance(self, z: jax.Array) -> jax.Array:
+    def log_probability(self, z: jax.Array) -> jax.Array:
         """Return the value of ln Ψ(z)."""
         raise NotImplementedError
 
@@ -147,12 +163,12 @@ class Tailed:
 
     @float64
     def cdf(self, z: ArrayLike) -> jax.Array:
-        """Return the chance of a draw below ``z``."""
+        """Return the probability of a draw below ``z``."""
         return _cdf(self, real(z))
 
     @float64
     def survival(self, z: ArrayLike) -> jax.Array:
-        """Return the chance of a draw above ``z``; of a ψ not known to be symmetric, only to 1e-16 of the whole."""
+        """Return the probability of a draw above ``z``; of a ψ not known to be symmetric, only to 1e-16 of the whole."""
         return _cdf(self, -real(z)) if self.symmetric else 1.0 - _cdf(self, real(z))
 
     @float64
@@ -161,9 +177,9 @@ class Tailed:
         return _log_cdf(self, real(z))
 
     @float64
-    def inverse_chance(self, z: ArrayLike) -> jax.Array:
+    def reciprocal_cdf(self, z: ArrayLike) -> jax.Array:
         """Return 1 / cdf(z); infinite where that is below 1e-308."""
-        return _inverse_chance(self, real(z))
+        return _reciprocal_cdf(self, real(z))
 
 
 def normal_peak(noise: Any, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -195,26 +211,26 @@ def _fourth_moment(noise: Tailed) -> float:
 @jax.custom_jvp
 @compiled
 def _cdf(noise: Tailed, z: jax.Array) -> jax.Array:
-    return noise.chance(z)
+    return noise.probability(z)
 
 
 @jax.custom_jvp
 @compiled
 def _log_cdf(noise: Tailed, z: jax.Array) -> jax.Array:
-    return noise.log_chance(z)
+    return noise.log_probability(z)
 
 
 @jax.custom_jvp
 @compiled
-def _inverse_chance(noise: Tailed, z: jax.Array) -> jax.Array:
-    return 1.0 / noise.chance(z)
+def _reciprocal_cdf(noise: Tailed, z: jax.Array) -> jax.Array:
+    return 1.0 / noise.probability(z)
 
 
 def _reversed_hazard(noise: Tailed, z: jax.Array) -> jax.Array:
     """Return m = ψ/Ψ; 0 where nothing moves: at an infinite z, and where Ψ = 0."""
-    log_chance = _log_cdf(noise, z)
-    still = jnp.isinf(z) | jnp.isneginf(log_chance)
-    gap = noise.log_density(jnp.where(still, 0.0, z)) - jnp.where(still, 0.0, log_chance)
+    log_probability = _log_cdf(noise, z)
+    still = jnp.isinf(z) | jnp.isneginf(log_probability)
+    gap = noise.log_density(jnp.where(still, 0.0, z)) - jnp.where(still, 0.0, log_probability)
     return jnp.where(still, 0.0, jnp.exp(gap))
 
 
@@ -230,8 +246,8 @@ def _log_cdf_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, Any]:
     return _log_cdf(noise, z), _reversed_hazard(noise, z) * dz
 
 
-@_inverse_chance.defjvp
-def _inverse_chance_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, Any]:
+@_reciprocal_cdf.defjvp
+def _reciprocal_cdf_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, Any]:
     (noise, z), (_, dz) = primals, tangents
-    value, hazard = _inverse_chance(noise, z), _reversed_hazard(noise, z)
+    value, hazard = _reciprocal_cdf(noise, z), _reversed_hazard(noise, z)
     return value, jnp.where(hazard == 0.0, 0.0, -value * hazard) * dz

@@ -16,13 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision, float64, is_traced
+from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.records import describe, record
 from hrprob.noise.base import Tailed, real
-from hrprob.precision import double_precision, float64, is_traced
-from hrprob.record import describe, record
-from hrprob.source import Purpose, Source
 
-__all__ = ["FromDistribution", "chance_below"]
+__all__ = ["FromDistribution", "probability_below"]
 
 # NumPyro's distributions that are symmetric about their mean, which is 0 here.
 _SYMMETRIC = ("Laplace", "Logistic", "Normal", "StudentT")
@@ -48,7 +48,7 @@ class FromDistribution(Tailed):
     --------
     >>> import numpyro.distributions as dist
     >>> noise = FromDistribution(dist.Laplace(0.0, 0.5**0.5))
-    >>> f"{noise.inverse_chance(-2.0):.3f}"
+    >>> f"{noise.reciprocal_cdf(-2.0):.3f}"
     '33.838'
     """
 
@@ -82,14 +82,14 @@ class FromDistribution(Tailed):
         density = self.distribution.log_prob(jnp.where(inside, z, _between(low, high)))
         return jnp.where(inside, density, -jnp.inf)
 
-    def chance(self, z: jax.Array) -> jax.Array:
+    def probability(self, z: jax.Array) -> jax.Array:
         """Return the value of Ψ(z)."""
-        remedy = "it is the chance of reneging; or give the model a `noise`"
-        return chance_below(self.distribution, z, lambda z: self._ask("cdf", z, remedy))
+        remedy = "it is the probability of reneging; or give the model a `noise`"
+        return probability_below(self.distribution, z, lambda z: self._ask("cdf", z, remedy))
 
-    def log_chance(self, z: jax.Array) -> jax.Array:
+    def log_probability(self, z: jax.Array) -> jax.Array:
         """Return the value of ln Ψ(z)."""
-        return jnp.log(self.chance(z))
+        return jnp.log(self.probability(z))
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of some rounds."""
@@ -112,21 +112,21 @@ class FromDistribution(Tailed):
             raise InvalidInput("noise", must, kind, f"{remedy}; {error}") from None
 
 
-def chance_below(distribution: Any, z: jax.Array, cdf: Callable[[jax.Array], jax.Array]) -> jax.Array:
-    """Return the chance of a draw below ``z``: 0 and 1 outside the support, where NumPyro's ``cdf`` means nothing.
+def probability_below(distribution: Any, z: jax.Array, cdf: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    """Return the probability of a draw below ``z``: 0 and 1 outside the support, where NumPyro's ``cdf`` means nothing.
 
     Examples
     --------
     >>> import numpyro.distributions as dist
     >>> one = dist.Exponential(1.0)
-    >>> [f"{chance:.3f}" for chance in one.cdf(jnp.array([-1.0, 1.0]))]
+    >>> [f"{probability:.3f}" for probability in one.cdf(jnp.array([-1.0, 1.0]))]
     ['-1.718', '0.632']
-    >>> [f"{chance:.3f}" for chance in chance_below(one, jnp.array([-1.0, 1.0]), one.cdf)]
+    >>> [f"{probability:.3f}" for probability in probability_below(one, jnp.array([-1.0, 1.0]), one.cdf)]
     ['0.000', '0.632']
     """
     low, high = ends(distribution)
-    chance = cdf(jnp.where((low < z) & (z < high), z, _between(low, high)))
-    return jnp.where(z <= low, 0.0, jnp.where(z >= high, 1.0, chance))
+    probability = cdf(jnp.where((low < z) & (z < high), z, _between(low, high)))
+    return jnp.where(z <= low, 0.0, jnp.where(z >= high, 1.0, probability))
 
 
 def _between(low: Any, high: Any) -> jax.Array:

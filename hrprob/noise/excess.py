@@ -34,7 +34,7 @@ def excess_share(z: jax.Array) -> jax.Array:
 
     Examples
     --------
-    >>> from hrprob.precision import double_precision
+    >>> from hrprob._core.precision import double_precision
     >>> with double_precision():
     ...     excess_share(jnp.asarray([-30.0, 0.0, 3.0])).round(4).tolist()
     [0.0333, 0.2929, 0.0004]

@@ -1,6 +1,6 @@
 r"""Noise from two normal components: skewed, or with two peaks.
 
-The standardised noise is N(m₁, s₁²) with chance p and N(m₂, s₂²) else, where
+The standardised noise is N(m₁, s₁²) with probability p and N(m₂, s₂²) else, where
 
 .. math:: m_1 = -(1-p)\Delta,\quad m_2 = p\Delta,\quad s_1 = \rho s_2,\quad
     p s_1^2 + (1-p) s_2^2 = 1 - p(1-p)\Delta^2,
@@ -16,12 +16,12 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from hrprob.errors import InvalidInput, check_number
-from hrprob.noise.base import Tailed, real
+from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.precision import float64
+from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.records import set_frozen
+from hrprob.noise.base import Tailed, real, register
 from hrprob.noise.normal import NORMAL
-from hrprob.precision import float64
-from hrprob.record import record, settle
-from hrprob.source import Purpose, Source
 
 __all__ = ["Mixture"]
 
@@ -31,14 +31,14 @@ _LEAST_RATIO, _MOST_RATIO = 1e-6, 1e6
 _TURNS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 
-@record()
+@register("mixture")
 class Mixture(Tailed):
     """Two normal components, standardised.
 
     Parameters
     ----------
     weight : float
-        p, the chance of the lower component, in (0, 1).
+        p, the probability of the lower component, in (0, 1).
     gap : float
         Δ ≥ 0, from the lower mean to the upper, in standard deviations of the whole.
     ratio : float
@@ -49,25 +49,25 @@ class Mixture(Tailed):
     A rare component far below the rest: long stays end in one bad round.
 
     >>> noise = Mixture(weight=0.1, gap=2.5)
-    >>> f"{noise.inverse_chance(-2.0):.2f}, {NORMAL.inverse_chance(-2.0):.2f}"
+    >>> f"{noise.reciprocal_cdf(-2.0):.2f}, {NORMAL.reciprocal_cdf(-2.0):.2f}"
     '15.38, 43.96'
     """
 
-    kind: ClassVar[str] = "mixture"
+    kind: ClassVar[str]
     weight: Any = 0.3
     gap: Any = 1.6
     ratio: Any = 1.0
 
     def __post_init__(self) -> None:
-        chance, distance, quotient = (
-            "it is the chance of a component",
+        probability, distance, quotient = (
+            "it is the probability of a component",
             "it is a distance",
             "it is a ratio of deviations",
         )
-        settle(
+        set_frozen(
             self,
             weight=check_number(
-                "weight", self.weight, low=0, high=1, open_low=True, open_high=True, remedy=chance
+                "weight", self.weight, low=0, high=1, open_low=True, open_high=True, remedy=probability
             ),
             gap=check_number("gap", self.gap, low=0, remedy=distance),
             ratio=check_number("ratio", self.ratio, low=_LEAST_RATIO, high=_MOST_RATIO, remedy=quotient),
@@ -112,19 +112,19 @@ class Mixture(Tailed):
     def log_density(self, z: jax.Array) -> jax.Array:
         """Return ln ψ(z)."""
         deviations = self.components()[1]
-        chances = (self.weight, 1.0 - self.weight)
+        probabilities = (self.weight, 1.0 - self.weight)
         each = (
             jnp.log(p / s) + NORMAL.log_pdf(e)
-            for p, s, e in zip(chances, deviations, self._standardised(z), strict=True)
+            for p, s, e in zip(probabilities, deviations, self._standardised(z), strict=True)
         )
         return jnp.logaddexp(*each)
 
-    def chance(self, z: jax.Array) -> jax.Array:
+    def probability(self, z: jax.Array) -> jax.Array:
         """Return the value of Ψ(z)."""
         first, second = self._standardised(z)
         return self.weight * NORMAL.cdf(first) + (1.0 - self.weight) * NORMAL.cdf(second)
 
-    def log_chance(self, z: jax.Array) -> jax.Array:
+    def log_probability(self, z: jax.Array) -> jax.Array:
         """Return the value of ln Ψ(z)."""
         first, second = self._standardised(z)
         p = self.weight
@@ -134,16 +134,16 @@ class Mixture(Tailed):
 
     @float64
     def survival(self, z: ArrayLike) -> jax.Array:
-        """Return the chance of a draw above ``z``: the components' upper tails."""
+        """Return the probability of a draw above ``z``: the components' upper tails."""
         first, second = self._standardised(real(z))
         return self.weight * NORMAL.cdf(-first) + (1.0 - self.weight) * NORMAL.cdf(-second)
 
     @float64
     def overshoot(self, z: ArrayLike) -> jax.Array:
         """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
-        z, chances = real(z), (self.weight, 1.0 - self.weight)
+        z, probabilities = real(z), (self.weight, 1.0 - self.weight)
         total = jnp.zeros_like(z)
-        for p, m, s in zip(chances, *self.components(), strict=True):
+        for p, m, s in zip(probabilities, *self.components(), strict=True):
             # A component's overshoot is counted away from its own mean; between that and 0 lies the rest.
             between = jnp.where(z > 0.0, jnp.maximum(m - z, 0.0), jnp.maximum(z - m, 0.0))
             total += p * (s * NORMAL.overshoot((z - m) / s) + between)

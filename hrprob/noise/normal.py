@@ -15,11 +15,10 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from hrprob.noise.base import compiled, real
+from hrprob._core.precision import float64
+from hrprob._core.random_numbers import Purpose, Source
+from hrprob.noise.base import compiled, real, register
 from hrprob.noise.excess import excess_share
-from hrprob.precision import float64
-from hrprob.record import record
-from hrprob.source import Purpose, Source
 
 __all__ = ["NORMAL", "Normal"]
 
@@ -34,18 +33,18 @@ _TAIL = -6.0
 _TAIL_DEPTH = 20
 
 
-@record()
+@register("normal")
 class Normal:
     """The standard normal distribution.
 
     Relative errors stay below 1e-12 down to z = −37.5, where Φ leaves the range of
-    float64 (1e-308) and :meth:`inverse_chance` becomes infinite. :meth:`log_cdf` has
+    float64 (1e-308) and :meth:`reciprocal_cdf` becomes infinite. :meth:`log_cdf` has
     no such end.
 
     Examples
     --------
     >>> noise = Normal()
-    >>> float(noise.inverse_chance(0.0))
+    >>> float(noise.reciprocal_cdf(0.0))
     2.0
     >>> f"{noise.cdf(-37.0):.6e}"
     '5.725571e-300'
@@ -53,7 +52,7 @@ class Normal:
     '-50000010.129279'
     """
 
-    kind: ClassVar[str] = "normal"
+    kind: ClassVar[str]
     tail: ClassVar[float] = 1.0
     tail_centre: ClassVar[float] = 0.0
     # Above, Φ is 1 to the last digit.
@@ -79,7 +78,7 @@ class Normal:
 
     @float64
     def survival(self, z: ArrayLike) -> jax.Array:
-        """Return Φ(−z), the chance of a draw above ``z``."""
+        """Return Φ(−z), the probability of a draw above ``z``."""
         return _cdf(-real(z))
 
     @float64
@@ -88,9 +87,9 @@ class Normal:
         return _log_cdf(real(z))
 
     @float64
-    def inverse_chance(self, z: ArrayLike) -> jax.Array:
+    def reciprocal_cdf(self, z: ArrayLike) -> jax.Array:
         """Return 1/Φ(z); infinite below z = −37.5."""
-        return _inverse_chance(real(z))
+        return _reciprocal_cdf(real(z))
 
     @float64
     def overshoot(self, z: ArrayLike) -> jax.Array:
@@ -98,9 +97,9 @@ class Normal:
         return _overshoot(real(z))
 
     @float64
-    def mean_inverse_chance(self, low: ArrayLike, high: ArrayLike) -> jax.Array:
+    def mean_reciprocal_cdf(self, low: ArrayLike, high: ArrayLike) -> jax.Array:
         """Return the mean of 1/Φ between ``low`` and ``high``, to 1e-10; infinite where ``low`` is below −37.5."""
-        return _mean_inverse_chance(real(low), real(high))
+        return _mean_reciprocal_cdf(real(low), real(high))
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of some rounds, from round ``start`` on (counted from 0)."""
@@ -144,19 +143,19 @@ def _overshoot(z: jax.Array) -> jax.Array:
 
 @jax.custom_jvp
 @compiled
-def _inverse_chance(z: jax.Array) -> jax.Array:
+def _reciprocal_cdf(z: jax.Array) -> jax.Array:
     return 2.0 / jax.lax.erfc(-z / math.sqrt(2.0))
 
 
 @compiled
-def _mean_inverse_chance(low: jax.Array, high: jax.Array) -> jax.Array:
+def _mean_reciprocal_cdf(low: jax.Array, high: jax.Array) -> jax.Array:
     width, middle = high - low, 0.5 * (low + high)
     first, last = _excess(low), _excess(high)
     endless = jnp.isinf(first)
     mean = 1.0 + (first - jnp.where(endless, 0.0, last)) / jnp.where(width > 0.0, width, 1.0)
     # 1/Φ changes over a length of 1, and far below of 1/|z|. Over a small part of that the difference would
     # lose its digits, while 1/Φ is a parabola: its second derivative is m(2m + z)/Φ.
-    value = _inverse_chance(middle)
+    value = _reciprocal_cdf(middle)
     m = jnp.where(jnp.isinf(value), 0.0, _pdf(middle) * value)
     parabola = value * (1.0 + width**2 / 24.0 * m * (2.0 * m + middle))
     return jnp.where(width * jnp.maximum(1.0, -low) <= _SHORT, parabola, mean)
@@ -165,7 +164,7 @@ def _mean_inverse_chance(low: jax.Array, high: jax.Array) -> jax.Array:
 @jax.custom_jvp
 @compiled
 def _excess(z: jax.Array) -> jax.Array:
-    return excess_share(z) * _inverse_chance(z)
+    return excess_share(z) * _reciprocal_cdf(z)
 
 
 @jax.custom_jvp
@@ -185,10 +184,10 @@ def _reversed_hazard_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) 
     return m, -m * (z + m) * dz
 
 
-@_inverse_chance.defjvp
-def _inverse_chance_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
+@_reciprocal_cdf.defjvp
+def _reciprocal_cdf_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
     (z,), (dz,) = primals, tangents
-    value = _inverse_chance(z)
+    value = _reciprocal_cdf(z)
     # At an infinite z nothing moves any more; inf·0 would make it NaN.
     slope = jnp.where(jnp.isinf(z), 0.0, -value * _reversed_hazard(z))
     return value, slope * dz
@@ -197,7 +196,7 @@ def _inverse_chance_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -
 @_excess.defjvp
 def _excess_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
     (z,), (dz,) = primals, tangents
-    slope = jnp.where(jnp.isinf(z), 0.0, -_cdf(-z) * _inverse_chance(z))
+    slope = jnp.where(jnp.isinf(z), 0.0, -_cdf(-z) * _reciprocal_cdf(z))
     return _excess(z), slope * dz
 
 

@@ -24,16 +24,16 @@ import numpy as np
 from jax import lax
 from jax.typing import ArrayLike
 
-from hrprob.errors import check_number
-from hrprob.noise.base import Tailed, real
-from hrprob.precision import float64
-from hrprob.record import record, settle
-from hrprob.source import Purpose, Source
+from hrprob._core.errors import check_number
+from hrprob._core.precision import float64
+from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.records import set_frozen
+from hrprob.noise.base import Tailed, real, register
 
 __all__ = ["StudentT"]
 
 _TERMS = 32
-# Beyond this t² would overflow; the chance is then below 1e-300 for every ν > 2 but an infinite t.
+# Beyond this t² would overflow; the probability is then below 1e-300 for every ν > 2 but an infinite t.
 _FAR = 1e150
 # Newton's steps towards the largest root of a cubic, from not far above.
 _STEPS = 20
@@ -50,7 +50,7 @@ class Lower(NamedTuple):
     coefficients: Any  # (terms,) of Chebyshev polynomials
 
 
-@record()
+@register("student-t")
 class StudentT(Tailed):
     """The t distribution, standardised.
 
@@ -61,18 +61,18 @@ class StudentT(Tailed):
 
     Examples
     --------
-    >>> StudentT(df=5.0).inverse_chance([0.0, -3.0]).round(2).tolist()
+    >>> StudentT(df=5.0).reciprocal_cdf([0.0, -3.0]).round(2).tolist()
     [2.0, 170.58]
     """
 
-    kind: ClassVar[str] = "student-t"
+    kind: ClassVar[str]
     df: Any = 5.0
     lower: Lower = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         remedy = "with 2 degrees of freedom or fewer there is no variance; for many take the normal noise"
-        settle(self, df=check_number("df", self.df, low=2, high=_MOST_DF, open_low=True, remedy=remedy))
-        settle(self, lower=_lower(self.df))
+        set_frozen(self, df=check_number("df", self.df, low=2, high=_MOST_DF, open_low=True, remedy=remedy))
+        set_frozen(self, lower=_lower(self.df))
 
     @property
     def symmetric(self) -> bool:
@@ -131,12 +131,12 @@ class StudentT(Tailed):
         level = jnp.log(self.lower.constant / (jnp.sqrt(self.df) * self.scale))
         return level - 0.5 * (self.df + 1.0) * jnp.log1p(t * t / self.df)
 
-    def chance(self, z: jax.Array) -> jax.Array:
+    def probability(self, z: jax.Array) -> jax.Array:
         """Return the value of Ψ(z)."""
         lower = jnp.exp(self._log_lower(jnp.abs(z)))
         return jnp.where(z > 0.0, 1.0 - lower, lower)
 
-    def log_chance(self, z: jax.Array) -> jax.Array:
+    def log_probability(self, z: jax.Array) -> jax.Array:
         """Return the value of ln Ψ(z)."""
         below = self._log_lower(jnp.abs(z))
         return jnp.where(z > 0.0, jnp.log1p(-jnp.exp(below)), below)

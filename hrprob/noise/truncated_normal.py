@@ -28,12 +28,12 @@ import numpy as np
 from jax.scipy.special import ndtri
 from jax.typing import ArrayLike
 
-from hrprob.errors import check_number
-from hrprob.noise.base import Tailed, compiled, real
+from hrprob._core.errors import check_number
+from hrprob._core.precision import float64
+from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.records import set_frozen
+from hrprob.noise.base import Tailed, compiled, real, register
 from hrprob.noise.normal import NORMAL
-from hrprob.precision import float64
-from hrprob.record import record, settle
-from hrprob.source import Purpose, Source
 
 __all__ = ["TruncatedNormal"]
 
@@ -55,7 +55,7 @@ class Shape(NamedTuple):
     deviation: Any  # standard deviation of e
 
 
-@record()
+@register("truncated-normal")
 class TruncatedNormal(Tailed):
     """A normal distribution cut at a number of its standard deviations, standardised.
 
@@ -72,22 +72,22 @@ class TruncatedNormal(Tailed):
 
     Examples
     --------
-    >>> TruncatedNormal(width=2.0).inverse_chance([-2.0, -2.3]).round(1).tolist()
+    >>> TruncatedNormal(width=2.0).reciprocal_cdf([-2.0, -2.3]).round(1).tolist()
     [57.8, inf]
     """
 
-    kind: ClassVar[str] = "truncated-normal"
+    kind: ClassVar[str]
     width: Any = 3.0
     edge: Any = 0.0
     shape: Shape = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        settle(
+        set_frozen(
             self,
             width=check_number("width", self.width, low=_LEAST, high=_MOST, remedy="it is where the cut is"),
             edge=check_number("edge", self.edge, low=0, high=_MOST, remedy="it is the thickness of the cut"),
         )
-        settle(self, shape=_shape(self.width, self.edge))
+        set_frozen(self, shape=_shape(self.width, self.edge))
 
     @property
     def symmetric(self) -> bool:
@@ -129,12 +129,12 @@ class TruncatedNormal(Tailed):
         scale = jnp.log(0.5 * self.shape.deviation / self.shape.half)
         return -0.5 * (e * e + over * over) - _LOG_SQRT_2PI + scale
 
-    def chance(self, z: jax.Array) -> jax.Array:
+    def probability(self, z: jax.Array) -> jax.Array:
         """Return the value of Ψ(z)."""
         lower = self._lower(-jnp.abs(z))
         return jnp.where(z > 0.0, 1.0 - lower, lower)
 
-    def log_chance(self, z: jax.Array) -> jax.Array:
+    def log_probability(self, z: jax.Array) -> jax.Array:
         """Return the value of ln Ψ(z)."""
         lower = self._lower(-jnp.abs(z))
         below = jnp.where(z * self.shape.deviation < -self.width, self._log_edge(z), jnp.log(lower))
@@ -165,15 +165,15 @@ class TruncatedNormal(Tailed):
         return _log_of_piece(q, self.width) + NORMAL.log_cdf(place) - jnp.log(2.0 * self.shape.half)
 
     @float64
-    def quantile(self, chance: jax.Array) -> jax.Array:
-        """Return z with Ψ(z) = ``chance``, in (0, 1)."""
+    def quantile(self, probability: jax.Array) -> jax.Array:
+        """Return z with Ψ(z) = ``probability``, in (0, 1)."""
         q, centre, beyond, half, deviation = self.shape
-        mass = 2.0 * half * jnp.minimum(chance, 1.0 - chance)
+        mass = 2.0 * half * jnp.minimum(probability, 1.0 - probability)
         within = ndtri(NORMAL.cdf(-self.width) + jnp.maximum(mass - beyond, 0.0))
         piece = jnp.exp(_log_of_piece(q, self.width))
         edge = q * ndtri(jnp.clip(mass / jnp.maximum(piece, 1e-300), 0.0, 0.5)) - centre
         e = jnp.where(mass < beyond, edge, within)
-        return jnp.where(chance < 0.5, e, -e) / deviation
+        return jnp.where(probability < 0.5, e, -e) / deviation
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of some rounds."""

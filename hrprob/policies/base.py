@@ -21,20 +21,31 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.errors import InvalidInput, check_choice, check_count, check_number
-from hrprob.estimation.contraction import quadratic_form
+from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
+from hrprob._core.records import describe, record, set_frozen, with_fields
+from hrprob._core.registry import Registry
+from hrprob.numerics.products import quadratic_form
 from hrprob.problem import Known, Problem
-from hrprob.problem.kinds import make_part
-from hrprob.record import describe, record, settle, with_fields
+from hrprob.problem.parts import PARTS
 
-__all__ = ["BELIEFS", "LONGEST", "Learner", "Policy", "Seen", "held"]
+__all__ = [
+    "BELIEFS",
+    "LONGEST",
+    "POLICIES",
+    "Learner",
+    "Policy",
+    "Seen",
+    "clip_values",
+    "make_policy",
+    "register",
+]
 
 BELIEFS = ("noise", "objective", "satisfaction")
 """The parts of a problem that a policy may take to be others than they are."""
@@ -43,7 +54,7 @@ LONGEST = 1e6
 """What averages of values count at most: h itself has no mean where the variance may be near 0."""
 
 
-def held(values: jax.Array) -> jax.Array:
+def clip_values(values: jax.Array) -> jax.Array:
     """Return values held to ± :data:`LONGEST`, that one where nobody would ever leave outweighs not all others."""
     return jnp.clip(values, -LONGEST, LONGEST)
 
@@ -53,7 +64,7 @@ class Seen(NamedTuple):
 
     Under the lazy update it is the user's whole stay; where actions change from round
     to round (eager updates, warm-up users) it is a single round. ``total`` and
-    ``squares`` are over the rounds ``taken``, the first ones: those that the policy's
+    ``squares`` are over the ``sampled`` rounds, the first ones: those that the policy's
     ``growth`` lets into its sample set.
     """
 
@@ -64,17 +75,17 @@ class Seen(NamedTuple):
     beta: jax.Array  # () NaN where levels are not seen
     played: jax.Array  # () rounds played
     left: jax.Array  # () bool: the last of them made the user leave
-    taken: jax.Array  # () rounds that enter the sample set
-    total: jax.Array  # () Σ r over the rounds taken
-    squares: jax.Array  # () Σ r² over the rounds taken
-    outcomes: jax.Array  # (k,) r of the first k rounds, of which the first ``taken`` count
+    sampled: jax.Array  # () rounds that enter the sample set
+    total: jax.Array  # () Σ r over the sampled rounds
+    squares: jax.Array  # () Σ r² over the sampled rounds
+    outcomes: jax.Array  # (k,) r of the first k rounds, of which the first ``sampled`` count
 
 
 @record(static=("eager",))
 class Policy:
     """A rule that picks an action for each user, and its parameters.
 
-    Subclasses are made with :func:`~hrprob.policies.registry.register` and give
+    Subclasses are made with :func:`~hrprob.policies.base.register` and give
     ``init``, ``select`` and ``update``.
 
     Parameters
@@ -93,17 +104,17 @@ class Policy:
     eager: Any = dataclasses.field(default=False, kw_only=True)
     warmup: Any = dataclasses.field(default=0, kw_only=True)
     # Absent until `bind`, which the engine calls before anything that needs it.
-    known: Known = dataclasses.field(default=None, kw_only=True, repr=False, compare=False)  # type: ignore[assignment]
+    known: Known = dataclasses.field(default=None, init=False, repr=False, compare=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         remedy = "it is the number of users served at random before the first"
-        settle(self, warmup=check_count("warmup", self.warmup, low=0, remedy=remedy))
+        set_frozen(self, warmup=check_count("warmup", self.warmup, low=0, remedy=remedy))
         if not isinstance(self.eager, bool):
             raise InvalidInput("eager", "must be true or false", self.eager, "true updates after every round")
         self.check()
 
     def check(self) -> None:
-        """Check the parameters; a subclass raises :class:`~hrprob.errors.InvalidInput`."""
+        """Check the parameters; a subclass raises :class:`~hrprob._core.errors.InvalidInput`."""
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy for this problem: it has ``known``, and its open defaults are filled in."""
@@ -132,9 +143,9 @@ class Policy:
         """Return the state once ``user`` has left: the place for what is not worth doing every round."""
         return state
 
-    def quota(self, state: Any, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return how many more rounds may enter the sample set while ``user`` is served this context."""
-        return math.inf + 0.0 * taken
+        return math.inf + 0.0 * sample_size
 
     def pauses(self, users: int) -> Sequence[int]:
         """Return after which users :meth:`fit_outside` must be called, in order; 0 is after the warm-up."""
@@ -146,6 +157,41 @@ class Policy:
         ``state`` has the trials on the last axis of every leaf; there is one key a trial.
         """
         raise NotImplementedError
+
+
+P = TypeVar("P", bound=type)
+
+POLICIES: Registry[Policy] = Registry(
+    "policies",
+    field="policy",
+    package="hrprob.policies",
+    requires=("init", "select", "update", "bind"),
+    remedy="`hrprob policies` describes them",
+)
+"""All policies."""
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
+    """Make a class a policy that can be named ``kind``; ``static`` fields are not numbers.
+
+    Examples
+    --------
+    >>> "hr-ucb" in POLICIES.kinds()
+    True
+    """
+    return POLICIES.register(kind, static=static)
+
+
+def make_policy(policy: Any) -> Policy:
+    """Return a policy: itself, by its kind, or from a table with its kind and parameters.
+
+    Examples
+    --------
+    >>> make_policy({"kind": "linucb", "alpha": 0.5}).alpha
+    0.5
+    """
+    return POLICIES.make(policy)
 
 
 @record(static=("samples",))
@@ -181,8 +227,9 @@ class Learner(Policy):
        via thresholding", AAAI 2017.
     """
 
-    # Whether the state has V⁻¹ and |S| as ``inverse`` and ``taken``, from which leverages are computed.
+    # Whether the state has V⁻¹ and |S| as ``inverse`` and ``sample_size``, from which leverages are computed.
     has_leverage: ClassVar[bool] = False
+    PARTS: ClassVar[dict[str, Registry[Any]]] = {part: PARTS[part] for part in BELIEFS}
 
     growth: Any = dataclasses.field(default=None, kw_only=True)
     samples: Any = dataclasses.field(default="first", kw_only=True)
@@ -193,11 +240,11 @@ class Learner(Policy):
     def __post_init__(self) -> None:
         if self.growth is not None:
             remedy = "each user plays at least one round, so K is 1 or more"
-            settle(self, growth=check_number("growth", self.growth, low=1, remedy=remedy))
+            set_frozen(self, growth=check_number("growth", self.growth, low=1, remedy=remedy))
         self._check_samples()
         for part in BELIEFS:
             if getattr(self, part) is not None:
-                settle(self, **{part: make_part(part, part, getattr(self, part))})
+                set_frozen(self, **{part: PARTS[part].make(getattr(self, part))})
         if self.noise is not None and hasattr(self, "model"):
             remedy = "`model` says how it takes outcomes to be distributed"
             raise InvalidInput("noise", "must not be given to a policy with a model", self.noise, remedy)
@@ -271,14 +318,14 @@ class Learner(Policy):
             part: mine if getattr(self, part) is None else getattr(self, part) for part, mine in own.items()
         }
 
-    def quota(self, state: Any, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return Γ(t) − |S|, or 0 where the context informs too little."""
         budget = self.growth * user
         if self.samples == "first":
-            return budget - taken
+            return budget - sample_size
         d = context.shape[-1]
         # |S| when the estimates last moved: what is decided for a stay holds for all of it.
-        slack = jnp.maximum(budget - state.taken, 0.0)
-        leverage = quadratic_form(state.inverse, context) * (state.taken + d) / d
+        slack = jnp.maximum(budget - state.sample_size, 0.0)
+        leverage = quadratic_form(state.inverse, context) * (state.sample_size + d) / d
         informs = leverage * slack >= jnp.minimum(10.0 * self.growth, 0.1 * budget)
-        return jnp.where(informs, budget - taken, 0.0)
+        return jnp.where(informs, budget - sample_size, 0.0)

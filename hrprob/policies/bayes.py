@@ -20,13 +20,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.errors import check_number
+from hrprob._core.errors import check_number
+from hrprob._core.precision import double_precision
+from hrprob._core.records import record, set_frozen, with_fields
 from hrprob.policies import ledger
 from hrprob.policies.base import Learner, Seen
 from hrprob.policies.ledger import Ledger
-from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.record import record, settle, with_fields
 
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
@@ -83,7 +83,7 @@ class BayesLearner(Learner):
         from hrprob.models import make_model, make_prior, priors
 
         remedy = "1.05 fits anew whenever the users have grown by 5 %; 1 after every user"
-        settle(
+        set_frozen(
             self,
             engine=make_engine(self.engine),
             model=make_model(self.model),
@@ -91,7 +91,7 @@ class BayesLearner(Learner):
         )
         priors.check_record(self.prior)
         refit = self.engine.refit if self.refit is None else self.refit
-        settle(self, refit=check_number("refit", refit, low=1, remedy=remedy))
+        set_frozen(self, refit=check_number("refit", refit, low=1, remedy=remedy))
         super().__post_init__()
 
     def bind(self, problem: Problem, users: int) -> Self:
@@ -158,9 +158,11 @@ class BayesLearner(Learner):
         belief = self.engine.refresh(self.target, tables, state.belief, jnp.asarray(self.due)[number])
         return BayesState(closed, belief)
 
-    def quota(self, state: BayesState, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(
+        self, state: BayesState, sample_size: jax.Array, user: jax.Array, context: jax.Array
+    ) -> jax.Array:
         """Return how many more rounds may be taken: no more than can be written down."""
-        allowed = super().quota(state, taken, user, context)
+        allowed = super().quota(state, sample_size, user, context)
         first = (jnp.asarray(user, jnp.int32) - 1) * self.known.actions
         warm = ledger.warm_room(state.ledger, context, first, self.known.actions)
         room = jnp.where(user > self.warmup, ledger.room(state.ledger, context), warm)

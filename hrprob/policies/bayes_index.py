@@ -18,11 +18,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_count, check_number
-from hrprob.policies.base import held
+from hrprob._core.errors import check_count, check_number
+from hrprob._core.records import record, set_frozen
+from hrprob.policies.base import clip_values, register
 from hrprob.policies.bayes import BayesLearner, BayesState
-from hrprob.policies.registry import register
-from hrprob.record import record, settle
 
 __all__ = ["BayesGreedy", "BayesUCB"]
 
@@ -35,7 +34,7 @@ class _ByDraws(BayesLearner):
 
     def check(self) -> None:
         """Check the number of draws."""
-        settle(self, draws=check_count("draws", self.draws, remedy="the posterior is seen through them"))
+        set_frozen(self, draws=check_count("draws", self.draws, remedy="the posterior is seen through them"))
 
     def values_of_draws(
         self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array
@@ -53,7 +52,7 @@ class BayesGreedy(_ByDraws):
     """Serve the action of largest posterior mean value.
 
     The mean is over ``draws`` draws, each value held to a million: h itself has no mean
-    where the posterior leaves a chance of a variance near 0.
+    where the posterior leaves a probability of a variance near 0.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ class BayesGreedy(_ByDraws):
 
     def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the mean."""
-        return jnp.argmax(jnp.mean(held(self.values_of_draws(state, key, contexts, beta)), axis=0))
+        return jnp.argmax(jnp.mean(clip_values(self.values_of_draws(state, key, contexts, beta)), axis=0))
 
 
 @register("bayes-ucb", static=("capacity", "warm_rows", "draws"))
@@ -90,7 +89,7 @@ class BayesUCB(_ByDraws):
         level = check_number(
             "level", self.level, low=0, high=1, open_low=True, open_high=True, remedy="it is a probability"
         )
-        settle(self, level=level)
+        set_frozen(self, level=level)
 
     def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the quantile."""

@@ -9,7 +9,7 @@ put through the same estimators. With ε̃ the noise of a replicate,
     \tilde e_\theta = V^{-1} X^\top \tilde\varepsilon - \lambda V^{-1}\hat\theta, \qquad
     \tilde e_\varphi = \tilde\varphi - V^{-1} \sum_t x_t x_t^\top \hat\varphi_t - \lambda V^{-1}\hat\varphi,
 
-the first terms being the errors by chance and the last the shrinkage by the ridge. The radii are the
+the first terms being the errors at random and the last the shrinkage by the ridge. The radii are the
 1 − δ quantiles of :math:`\lVert\tilde e_\theta\rVert_V` and :math:`\lVert\tilde e_\varphi\rVert_V` over
 the replicates.
 
@@ -36,15 +36,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.records import record
 from hrprob.estimation import glse
-from hrprob.estimation.contraction import contract, quadratic_form
-from hrprob.estimation.posterior.rows import once
+from hrprob.numerics.control_flow import once
+from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Seen
 from hrprob.policies.bayes import refit_times
 from hrprob.policies.radius import Radii, Width
 from hrprob.problem import Known
-from hrprob.record import record
 
 __all__ = ["REPLICATES", "BootstrapWidth", "Replicates", "bootstrap_width"]
 
@@ -97,23 +97,23 @@ class BootstrapWidth(Width):
             sum_rrx=state.sum_rrx + squares[:, None] * x,
             sum_rxx=state.sum_rxx + totals[:, None] * glse.products(x),
             # What the variance was taken for, floor included, is the truth of the replicates.
-            centre=state.centre + seen.taken * self.link.inverse(variance) * x,
+            centre=state.centre + seen.sampled * self.link.inverse(variance) * x,
         )
 
     def _noise(self, learned: Any, seen: Seen, variance: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return Σε and Σε² over the rounds taken, (B,) each."""
+        """Return Σε and Σε² over the sampled rounds, (B,) each."""
         key = jax.random.fold_in(jax.random.key(_SEED), jnp.asarray(seen.user, jnp.uint32))
         if self.eager:
             # Several rounds of one user, each with noise of its own.
-            key = jax.random.fold_in(key, jnp.asarray(learned.taken, jnp.uint32))
+            key = jax.random.fold_in(key, jnp.asarray(learned.sample_size, jnp.uint32))
         first, second = jax.random.normal(key, (2, REPLICATES))
-        rounds = jnp.maximum(seen.taken, 1.0)
+        rounds = jnp.maximum(seen.sampled, 1.0)
         freedom = jnp.maximum(rounds - 1.0, 1.0)
         part = 2.0 / (9.0 * freedom)
         cube = freedom * jnp.maximum(1.0 - part + second * jnp.sqrt(part), 0.0) ** 3
         rest = jnp.where(rounds > 1.0, cube, 0.0)
         # With no round taken all of it is 0.
-        weight = jnp.where(seen.taken > 0, variance, 0.0)
+        weight = jnp.where(seen.sampled > 0, variance, 0.0)
         return jnp.sqrt(rounds * weight) * first, weight * (first * first + rest)
 
     def depart(self, state: Replicates, learned: Any, user: jax.Array) -> Replicates:

@@ -1,7 +1,7 @@
 r"""CMDP: a cover of the context space, and in each of its cells an MDP learned apart [1]_.
 
 In a cell the user is either there or gone. An action a is tried, earns one round, and ends
-the stay with chance :math:`p_a`; the empirical MDP has :math:`\hat p_a` = departures/rounds.
+the stay with probability :math:`p_a`; the empirical MDP has :math:`\hat p_a` = departures/rounds.
 An action is *known* once it has been tried :math:`\sqrt t` times in the cell. While some
 are unknown, one of them is served, uniformly at random; else the policy that is optimal in the empirical
 MDP. Serving a for ever is worth
@@ -35,14 +35,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.errors import InvalidInput, check_choice, check_count, check_number
-from hrprob.policies.base import Policy, Seen
-from hrprob.policies.registry import register
-from hrprob.precision import double_precision
+from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import trial_keys
+from hrprob._core.records import set_frozen, with_fields
+from hrprob.policies.base import Policy, Seen, register
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import arrivals
-from hrprob.record import settle, with_fields
-from hrprob.source import trial_keys
+from hrprob.simulation.arrivals import arrivals
 
 __all__ = ["CMDP", "CMDPState"]
 
@@ -105,7 +104,7 @@ class CMDP(Policy):
         discount = check_number(
             "discount", self.discount, low=0, high=1, open_low=True, open_high=True, remedy=remedy
         )
-        settle(self, discount=discount)
+        set_frozen(self, discount=discount)
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with its cells placed."""
@@ -144,10 +143,10 @@ class CMDP(Policy):
     def select(self, state: CMDPState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return an unknown action at random, or the best of the empirical MDP."""
         cell = self.cell(contexts, beta)
-        chance = state.departures[cell] / jnp.maximum(state.rounds[cell], 1.0)
-        worth = 1.0 / (1.0 - self.discount * (1.0 - chance))
+        probability = state.departures[cell] / jnp.maximum(state.rounds[cell], 1.0)
+        worth = 1.0 / (1.0 - self.discount * (1.0 - probability))
         unknown = state.tries[cell] < jnp.sqrt(state.departures.sum() + 1.0)
-        lottery = jax.random.uniform(key, chance.shape)
+        lottery = jax.random.uniform(key, probability.shape)
         return jnp.where(jnp.any(unknown), jnp.argmax(jnp.where(unknown, lottery, -1.0)), jnp.argmax(worth))
 
     def update(self, state: CMDPState, seen: Seen) -> CMDPState:

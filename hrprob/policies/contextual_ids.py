@@ -50,14 +50,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtri
 
-from hrprob.errors import check_count
-from hrprob.estimation.contraction import contract
-from hrprob.estimation.factors import cholesky
+from hrprob._core.errors import check_count
+from hrprob._core.records import set_frozen
 from hrprob.estimation.weighted import Moments
-from hrprob.policies.base import Seen, held
+from hrprob.numerics.factors import cholesky
+from hrprob.numerics.products import contract
+from hrprob.policies.base import Seen, clip_values, register
 from hrprob.policies.learners import WeightedLearner, WeightedState
-from hrprob.policies.registry import register
-from hrprob.record import settle
 
 __all__ = ["ContextualIDS", "information", "quasi_normal"]
 
@@ -74,9 +73,9 @@ class ContextualIDSState(NamedTuple):
     gain: jax.Array  # () average of I
 
     @property
-    def taken(self) -> jax.Array:
+    def sample_size(self) -> jax.Array:
         """|S|, the number of rounds in the sample set."""
-        return self.learned.taken
+        return self.learned.sample_size
 
 
 def information(of: Moments, rounds: jax.Array) -> jax.Array:
@@ -131,7 +130,9 @@ class ContextualIDS(WeightedLearner):
 
     def check(self) -> None:
         """Check the number of draws."""
-        settle(self, points=check_count("points", self.points, remedy="the posterior is seen through them"))
+        set_frozen(
+            self, points=check_count("points", self.points, remedy="the posterior is seen through them")
+        )
 
     def init(self) -> ContextualIDSState:
         """Return the state before the first user: information has no price yet."""
@@ -143,7 +144,7 @@ class ContextualIDS(WeightedLearner):
     ) -> jax.Array:
         """Return argmax of value and priced information."""
         of = self.moments(state.learned, contexts)
-        value = held(self.known.value(of.u, of.w, beta))
+        value = clip_values(self.known.value(of.u, of.w, beta))
         return jnp.argmax(value + price(state) * self._gain(of, beta))
 
     def update(self, state: ContextualIDSState, seen: Seen) -> ContextualIDSState:
@@ -163,7 +164,7 @@ class ContextualIDS(WeightedLearner):
     def _gain(self, of: Moments, beta: jax.Array) -> jax.Array:
         known = self.known
         rounds = known.satisfaction.rounds(of.u, of.w, beta, known.noise)
-        return information(of, held(rounds))
+        return information(of, clip_values(rounds))
 
     def _expected_regret(self, state: ContextualIDSState, of: Moments, seen: Seen) -> jax.Array:
         theta, phi = state.learned.estimates
@@ -175,7 +176,7 @@ class ContextualIDS(WeightedLearner):
         )
         u = of.u + by_theta
         w = of.w * jnp.exp(self.known.link.slope * by_phi / of.w)
-        values = held(self._within_bounds(contexts, u, w, seen.beta))
+        values = clip_values(self._within_bounds(contexts, u, w, seen.beta))
         return jnp.mean(jnp.max(values, axis=1) - values[:, seen.action])
 
     def _within_bounds(self, contexts: jax.Array, u: jax.Array, w: jax.Array, beta: jax.Array) -> jax.Array:

@@ -1,6 +1,6 @@
 r"""ε-greedy: greedy, but for a random action now and then.
 
-User t is served a uniformly random action with chance
+User t is served a uniformly random action with probability
 
 .. math:: \varepsilon_t = \min(1, \varepsilon\, t^{-\kappa}),
 
@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_number
-from hrprob.policies.base import Seen
+from hrprob._core.errors import check_number
+from hrprob._core.records import set_frozen
+from hrprob.policies.base import Seen, register
 from hrprob.policies.greedy import Greedy
 from hrprob.policies.learners import GLSEState
-from hrprob.policies.registry import register
-from hrprob.record import settle
 
 __all__ = ["EpsilonGreedy"]
 
@@ -36,9 +35,9 @@ class EpsilonGreedyState(NamedTuple):
     users: jax.Array  # () who have left
 
     @property
-    def taken(self) -> jax.Array:
+    def sample_size(self) -> jax.Array:
         """|S|, the number of rounds in the sample set."""
-        return self.learned.taken
+        return self.learned.sample_size
 
     @property
     def inverse(self) -> jax.Array:
@@ -48,12 +47,12 @@ class EpsilonGreedyState(NamedTuple):
 
 @register("epsilon-greedy")
 class EpsilonGreedy(Greedy):
-    """Serve the action of largest estimated value, or a random one with a chance that falls.
+    """Serve the action of largest estimated value, or a random one with a probability that falls.
 
     Parameters
     ----------
     epsilon : float
-        ε, the chance at the first user, or above 1 for some users at random to begin with.
+        ε, the probability at the first user, or above 1 for some users at random to begin with.
     decay : float
         κ, in [0, 1].
     ridge, variance_floor, growth, samples, eager, warmup
@@ -65,7 +64,7 @@ class EpsilonGreedy(Greedy):
 
     def check(self) -> None:
         """Check ε and κ."""
-        settle(
+        set_frozen(
             self,
             epsilon=check_number("epsilon", self.epsilon, low=0, remedy="0 is greedy"),
             decay=check_number("decay", self.decay, low=0, high=1, remedy="0 explores for ever"),
@@ -77,13 +76,13 @@ class EpsilonGreedy(Greedy):
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the greedy action, or a random one."""
-        chance = jnp.minimum(self.epsilon * (state.users + 1.0) ** -self.decay, 1.0)
-        # One number decides both: given that it is below the chance, it is uniform there.
+        probability = jnp.minimum(self.epsilon * (state.users + 1.0) ** -self.decay, 1.0)
+        # One number decides both: given that it is below the probability, it is uniform there.
         number = jax.random.uniform(key)
         actions = contexts.shape[0]
-        place = jnp.floor(actions * number / jnp.maximum(chance, 1e-300)).astype(jnp.int32)
+        place = jnp.floor(actions * number / jnp.maximum(probability, 1e-300)).astype(jnp.int32)
         greedy = super().select(state.learned, key, contexts, beta)
-        return jnp.where(number < chance, jnp.minimum(place, actions - 1), greedy)
+        return jnp.where(number < probability, jnp.minimum(place, actions - 1), greedy)
 
     def update(self, state: Any, seen: Seen) -> Any:
         """Learn from what was seen."""

@@ -26,11 +26,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hrprob.estimation.contraction import contract
+from hrprob.numerics.products import contract
+from hrprob.policies.base import register
 from hrprob.policies.hr_ucb import HRUCB
 from hrprob.policies.learners import norm_of
 from hrprob.policies.radius import OptimistState
-from hrprob.policies.registry import register
 from hrprob.problem import Known
 
 __all__ = ["HRUCBExact", "largest_value"]
@@ -78,7 +78,7 @@ class HRUCBExact(HRUCB):
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the largest value."""
         u, w = self.plug_in(state.learned, contexts)
-        norm, radii = norm_of(state.inverse, contexts), self.width.radii(state.width, state.taken)
+        norm, radii = norm_of(state.inverse, contexts), self.width.radii(state.width, state.sample_size)
         half_u, half_w = radii.theta * norm, self.known.link.slope * radii.phi * norm
         return jnp.argmax(
             largest_value(self.known, contexts, beta, (u, half_u), (w, half_w), self.variance_floor)

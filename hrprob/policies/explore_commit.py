@@ -17,13 +17,12 @@ from typing import Any, Self
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_count
-from hrprob.policies.base import Seen
+from hrprob._core.errors import check_count
+from hrprob._core.records import set_frozen, with_fields
+from hrprob.policies.base import Seen, register
 from hrprob.policies.epsilon_greedy import EpsilonGreedyState
 from hrprob.policies.greedy import Greedy
-from hrprob.policies.registry import register
 from hrprob.problem import Problem
-from hrprob.record import settle, with_fields
 
 __all__ = ["ExploreCommit"]
 
@@ -46,7 +45,7 @@ class ExploreCommit(Greedy):
         """Check N."""
         if self.explore is not None:
             remedy = "it is a number of users"
-            settle(self, explore=float(check_count("explore", self.explore, low=0, remedy=remedy)))
+            set_frozen(self, explore=float(check_count("explore", self.explore, low=0, remedy=remedy)))
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with N settled."""

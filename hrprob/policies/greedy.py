@@ -16,8 +16,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from hrprob.policies.base import register
 from hrprob.policies.learners import GLSELearner
-from hrprob.policies.registry import register
 
 __all__ = ["Greedy"]
 

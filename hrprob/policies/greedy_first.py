@@ -26,16 +26,15 @@ from typing import Any, NamedTuple, Self
 import jax
 import jax.numpy as jnp
 
-from hrprob.estimation.factors import eigh
-from hrprob.estimation.posterior.rows import once
-from hrprob.policies.base import Seen
+from hrprob._core.records import with_fields
+from hrprob.numerics.control_flow import once
+from hrprob.numerics.factors import eigh
+from hrprob.policies.base import Seen, register
 from hrprob.policies.bayes import refit_times
 from hrprob.policies.learners import WeightedState
 from hrprob.policies.radius import Radii
-from hrprob.policies.registry import register
 from hrprob.policies.weighted import HRUCBWeighted
 from hrprob.problem import Problem
-from hrprob.record import with_fields
 
 __all__ = ["GreedyFirst"]
 
@@ -53,9 +52,9 @@ class GreedyFirstState(NamedTuple):
     exploring: jax.Array  # () 0 or 1
 
     @property
-    def taken(self) -> jax.Array:
+    def sample_size(self) -> jax.Array:
         """|S|, the number of rounds in the sample set."""
-        return self.learned.taken
+        return self.learned.sample_size
 
 
 @register("greedy-first")

@@ -23,9 +23,9 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.estimation.weighted import Belief, Estimates
+from hrprob.policies.base import register
 from hrprob.policies.learners import GLSELearner, norm_of
 from hrprob.policies.radius import Optimist, OptimistState, Radii
-from hrprob.policies.registry import register
 
 __all__ = ["HRUCB"]
 
@@ -53,10 +53,12 @@ class HRUCB(Optimist, GLSELearner):
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of Q."""
         value = self.known.value(*self.plug_in(state.learned, contexts), beta)
-        return jnp.argmax(value + self.width.xi(state.width, state.taken) * norm_of(state.inverse, contexts))
+        return jnp.argmax(
+            value + self.width.xi(state.width, state.sample_size) * norm_of(state.inverse, contexts)
+        )
 
     def sets(self, state: OptimistState) -> tuple[Estimates, Radii]:
         """Return the confidence sets: centres and shapes of two ellipsoids, and their radii."""
         theta, phi, inverse = state.learned.estimates
         shapes = Estimates(Belief(theta, inverse), Belief(phi, inverse))
-        return shapes, self.width.radii(state.width, state.taken)
+        return shapes, self.width.radii(state.width, state.sample_size)

@@ -35,13 +35,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import InvalidInput, check_choice, check_count
-from hrprob.estimation.contraction import contract
-from hrprob.estimation.posterior.rows import once
-from hrprob.policies.base import Seen, held
+from hrprob._core.errors import InvalidInput, check_choice, check_count
+from hrprob._core.records import set_frozen
+from hrprob.numerics.control_flow import once
+from hrprob.numerics.products import contract
+from hrprob.policies.base import Seen, clip_values, register
 from hrprob.policies.bayes import BayesLearner, BayesState
-from hrprob.policies.registry import register
-from hrprob.record import settle
 
 __all__ = ["IDS", "best_mixture"]
 
@@ -67,12 +66,12 @@ class _Seen(NamedTuple):
 
 
 def best_mixture(regret: jax.Array, gain: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return two actions and the chance of the first, such that the information ratio is least.
+    """Return two actions and the probability of the first, such that the information ratio is least.
 
     Examples
     --------
-    >>> first, second, chance = best_mixture(jnp.asarray([1.0, 2.0, 9.0]), jnp.asarray([0.1, 1.0, 1.0]))
-    >>> int(first), int(second), round(float(chance), 3)
+    >>> first, second, probability = best_mixture(jnp.asarray([1.0, 2.0, 9.0]), jnp.asarray([0.1, 1.0, 1.0]))
+    >>> int(first), int(second), round(float(probability), 3)
     (0, 1, 0.222)
     """
     by_regret, by_gain = (values[:, None] - values[None, :] for values in (regret, gain))
@@ -80,12 +79,12 @@ def best_mixture(regret: jax.Array, gain: jax.Array) -> tuple[jax.Array, jax.Arr
     slopes = (jnp.where(flat, 1.0, difference) for difference in (by_regret, by_gain))
     inside = regret[None, :] / next(slopes) - 2.0 * gain[None, :] / next(slopes)
     # Where one of the two differences is 0 the ratio is monotone, and an end is best.
-    chance = jnp.clip(jnp.where(flat, 1.0, inside), 0.0, 1.0)
-    mixed = (regret[None, :] + chance * by_regret) ** 2 / (gain[None, :] + chance * by_gain)
+    probability = jnp.clip(jnp.where(flat, 1.0, inside), 0.0, 1.0)
+    mixed = (regret[None, :] + probability * by_regret) ** 2 / (gain[None, :] + probability * by_gain)
     # A pair and its reverse tie but for rounding: the lower number is the first.
     place = jnp.argmin(jnp.where(jnp.tri(len(regret), dtype=bool).T, mixed, jnp.inf))
     first, second = place // len(regret), place % len(regret)
-    return first, second, chance[first, second]
+    return first, second, probability[first, second]
 
 
 @register("ids", static=("draws", "information", "mix"))
@@ -110,7 +109,7 @@ class IDS(BayesLearner):
 
     def check(self) -> None:
         """Check the parameters."""
-        settle(self, draws=check_count("draws", self.draws, low=2, remedy="a variance needs two"))
+        set_frozen(self, draws=check_count("draws", self.draws, low=2, remedy="a variance needs two"))
         check_choice("information", self.information, ("optimal-action", "parameters"))
         if not isinstance(self.mix, bool):
             raise InvalidInput("mix", "must be true or false", self.mix, "true mixes two actions")
@@ -123,9 +122,9 @@ class IDS(BayesLearner):
         believed = super().init()
         return IDSState(believed, *self._draw(believed, jnp.zeros((), jnp.int32)))
 
-    def quota(self, state: Any, taken: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return how many more rounds may be taken."""
-        return super().quota(state.believed, taken, user, context)
+        return super().quota(state.believed, sample_size, user, context)
 
     def _draw(self, believed: BayesState, user: jax.Array) -> tuple[jax.Array, jax.Array]:
         # One key a user for all trials: their beliefs differ, and so do the draws.
@@ -161,16 +160,16 @@ class IDS(BayesLearner):
         gain = jnp.maximum(self._gain(seen), 1e-12)
         if not self.mix:
             return jnp.argmin(regret**2 / gain)
-        first, second, chance = best_mixture(regret, gain)
-        return jnp.where(jax.random.uniform(key) < chance, first, second)
+        first, second, probability = best_mixture(regret, gain)
+        return jnp.where(jax.random.uniform(key) < probability, first, second)
 
     def _look(self, state: IDSState, contexts: jax.Array, beta: jax.Array) -> _Seen:
         known, setting = self.known, self.target.setting
         u = contract(contexts, state.theta[:, None, :])
         w = setting.variance(contract(contexts, state.phi[:, None, :]))
-        values = held(known.value(u, w, beta))
+        values = clip_values(known.value(u, w, beta))
         rounds = known.satisfaction.rounds(jnp.mean(u, axis=0), jnp.mean(w, axis=0), beta, known.noise)
-        return _Seen(u, w, values, held(rounds))
+        return _Seen(u, w, values, clip_values(rounds))
 
     def _gain(self, seen: _Seen) -> jax.Array:
         w = jnp.mean(seen.w, axis=0)

@@ -1,6 +1,6 @@
 r"""KL-ULCB, for bandits with abandonment and finitely many arms [1]_.
 
-An arm a is liked with chance μ_a. With n_a tries, a mean μ̂_a and k users so far, its bounds are
+An arm a is liked with probability μ_a. With n_a tries, a mean μ̂_a and k users so far, its bounds are
 
 .. math::
     U_a = \max\{q : n_a\,\mathrm{kl}(\hat\mu_a, q) \le \ln k + 3 \ln\ln k\}, \qquad
@@ -32,11 +32,10 @@ from typing import Any, NamedTuple, Self
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import InvalidInput, check_number
-from hrprob.policies.base import Policy, Seen
-from hrprob.policies.registry import register
+from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.records import set_frozen
+from hrprob.policies.base import Policy, Seen, register
 from hrprob.problem import Problem
-from hrprob.record import settle
 
 __all__ = ["KLULCB", "upper_bound"]
 
@@ -63,7 +62,7 @@ def upper_bound(mean: jax.Array, most: jax.Array) -> jax.Array:
 
     Examples
     --------
-    >>> from hrprob.precision import double_precision
+    >>> from hrprob._core.precision import double_precision
     >>> with double_precision():
     ...     q = upper_bound(jnp.asarray([0.0, 0.5]), jnp.log(2.0))
     >>> [f"{entry:.6f}" for entry in q]  # 1 − ½, and (1 + √¾)/2
@@ -81,7 +80,7 @@ def upper_bound(mean: jax.Array, most: jax.Array) -> jax.Array:
 
 @register("kl-ulcb")
 class KLULCB(Policy):
-    """Serve the arm of largest upper bound on the chance that it is liked.
+    """Serve the arm of largest upper bound on the probability that it is liked.
 
     Parameters
     ----------
@@ -97,7 +96,7 @@ class KLULCB(Policy):
     def check(self) -> None:
         """Check the constant."""
         remedy = "3 is that of the analysis, 0 is often played"
-        settle(self, constant=check_number("constant", self.constant, low=0, remedy=remedy))
+        set_frozen(self, constant=check_number("constant", self.constant, low=0, remedy=remedy))
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy for this problem, if it has one set of arms and one level."""

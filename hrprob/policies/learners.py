@@ -13,11 +13,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_number
+from hrprob._core.errors import check_number
+from hrprob._core.records import record, set_frozen
 from hrprob.estimation import glse, weighted
-from hrprob.estimation.contraction import contract, quadratic_form
+from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Learner, Seen
-from hrprob.record import record, settle
 
 __all__ = [
     "GLSELearner",
@@ -35,7 +35,7 @@ _LEAST_RIDGE = 1e-6
 class RidgeState(NamedTuple):
     """θ̂ = V⁻¹ Σ r x and what moves it."""
 
-    taken: jax.Array  # () |S|
+    sample_size: jax.Array  # () |S|
     inverse: jax.Array  # (d, d) V⁻¹
     sum_rx: jax.Array  # (d,)
     theta: jax.Array  # (d,)
@@ -48,7 +48,7 @@ class GLSEState(NamedTuple):
     estimates: glse.Estimates
 
     @property
-    def taken(self) -> jax.Array:
+    def sample_size(self) -> jax.Array:
         """|S|, the number of rounds in the sample set."""
         return self.statistics.count
 
@@ -65,9 +65,9 @@ class WeightedState(NamedTuple):
     estimates: weighted.Estimates
 
     @property
-    def taken(self) -> jax.Array:
+    def sample_size(self) -> jax.Array:
         """|S|, the number of rounds in the sample set."""
-        return self.statistics.taken
+        return self.statistics.sample_size
 
 
 def norm_of(inverse: jax.Array, contexts: jax.Array) -> jax.Array:
@@ -92,7 +92,7 @@ class RidgeLearner(Learner):
 
     def __post_init__(self) -> None:
         ridge = check_number("ridge", self.ridge, low=0, remedy="λ is added to the diagonal of XᵀX")
-        settle(self, ridge=ridge)
+        set_frozen(self, ridge=ridge)
         super().__post_init__()
 
     def init(self) -> Any:
@@ -106,10 +106,10 @@ class RidgeLearner(Learner):
         )
 
     def update(self, state: Any, seen: Seen) -> Any:
-        """Add the rounds taken, and move θ̂."""
-        inverse = glse.sherman_morrison(state.inverse, seen.context, seen.taken)
+        """Add the sampled rounds, and move θ̂."""
+        inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         sum_rx = state.sum_rx + seen.total * seen.context
-        return RidgeState(state.taken + seen.taken, inverse, sum_rx, contract(inverse, sum_rx))
+        return RidgeState(state.sample_size + seen.sampled, inverse, sum_rx, contract(inverse, sum_rx))
 
 
 @record()
@@ -131,7 +131,7 @@ class GLSELearner(Learner):
 
     def __post_init__(self) -> None:
         floor_remedy = "f(φ̂ᵀx) can be negative and is clipped to this"
-        settle(
+        set_frozen(
             self,
             ridge=check_number(
                 "ridge", self.ridge, low=0, open_low=True, remedy="without a ridge V may be singular"
@@ -149,9 +149,9 @@ class GLSELearner(Learner):
         return GLSEState(glse.empty(d), glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge))
 
     def update(self, state: Any, seen: Seen) -> Any:
-        """Add the rounds taken, and move θ̂ and φ̂."""
-        statistics = glse.add(state.statistics, seen.context, seen.taken, seen.total, seen.squares)
-        inverse = glse.sherman_morrison(state.inverse, seen.context, seen.taken)
+        """Add the sampled rounds, and move θ̂ and φ̂."""
+        statistics = glse.add(state.statistics, seen.context, seen.sampled, seen.total, seen.squares)
+        inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         return GLSEState(statistics, glse.estimate(statistics, inverse, self.known.link))
 
     def plug_in(self, state: GLSEState, contexts: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -176,7 +176,7 @@ class WeightedLearner(Learner):
     def __post_init__(self) -> None:
         remedy = "no action is taken to have a smaller variance"
         floor = check_number("variance_floor", self.variance_floor, low=0, open_low=True, remedy=remedy)
-        settle(self, variance_floor=floor)
+        set_frozen(self, variance_floor=floor)
         super().__post_init__()
 
     def init(self) -> Any:
@@ -184,12 +184,12 @@ class WeightedLearner(Learner):
         return WeightedState(*weighted.empty(self.known.dimension, self.known.bounds))
 
     def update(self, state: Any, seen: Seen) -> Any:
-        """Add the rounds taken, and move both beliefs."""
+        """Add the sampled rounds, and move both beliefs."""
         added = weighted.add(
             state.statistics,
             state.estimates,
             seen.context,
-            seen.taken,
+            seen.sampled,
             seen.total,
             seen.squares,
             self.known.link,

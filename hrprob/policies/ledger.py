@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from hrprob.estimation.posterior.rows import write_rows
+from hrprob.numerics.buffers import write_rows
 from hrprob.policies.base import Seen
 
 __all__ = ["Ledger", "close", "empty", "note", "room", "row_of", "warm_room"]
@@ -131,11 +131,11 @@ def _add(data: Any, row: jax.Array, seen: Seen) -> Any:
     x = jnp.where(here, seen.context, data.x)
     if isinstance(data, Stays):
         counts = jnp.where(here[:, 0], 1.0, 0.0)
-        sums = (seen.taken, seen.total, seen.squares)
+        sums = (seen.sampled, seen.total, seen.squares)
         return Stays(x, *(old + counts * new for old, new in zip(data[1:], sums, strict=True)))
     # Where each of the row's places stands among the new outcomes.
     number = jnp.arange(OUTCOMES) - jnp.sum(data.weight, axis=-1, keepdims=True).astype(jnp.int32)
     most = seen.outcomes.shape[0]
-    new = here & (number >= 0) & (number < jnp.minimum(seen.taken, most))
+    new = here & (number >= 0) & (number < jnp.minimum(seen.sampled, most))
     outcome = seen.outcomes[jnp.clip(number, 0, most - 1)]
     return type(data)(x, jnp.where(new, outcome, data.r), jnp.where(new, 1.0, data.weight))

@@ -16,11 +16,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_number
-from hrprob.estimation.contraction import contract
+from hrprob._core.errors import check_number
+from hrprob._core.records import set_frozen
+from hrprob.numerics.products import contract
+from hrprob.policies.base import register
 from hrprob.policies.learners import RidgeLearner, RidgeState, norm_of
-from hrprob.policies.registry import register
-from hrprob.record import settle
 
 __all__ = ["LinUCB"]
 
@@ -40,7 +40,7 @@ class LinUCB(RidgeLearner):
     def check(self) -> None:
         """Check α."""
         remedy = "0 is greedy on the mean, 1 the released setting"
-        settle(self, alpha=check_number("alpha", self.alpha, low=0, remedy=remedy))
+        set_frozen(self, alpha=check_number("alpha", self.alpha, low=0, remedy=remedy))
 
     def select(self, state: RidgeState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the optimistic mean."""

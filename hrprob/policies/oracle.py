@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Self
 import jax
 import jax.numpy as jnp
 
-from hrprob.estimation.contraction import contract
-from hrprob.policies.base import Policy, Seen
-from hrprob.policies.registry import register
+from hrprob._core.records import with_fields
+from hrprob.numerics.products import contract
+from hrprob.policies.base import Policy, Seen, register
 from hrprob.problem import Problem
-from hrprob.record import with_fields
 
 __all__ = ["Oracle"]
 

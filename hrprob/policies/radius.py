@@ -23,11 +23,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import InvalidInput, check_choice, check_number
+from hrprob._core.errors import InvalidInput, check_choice, check_number
+from hrprob._core.records import record, set_frozen, with_fields
 from hrprob.estimation.confidence import VERSIONS, ConfidenceSets, lipschitz_constants
 from hrprob.policies.base import Learner, Seen
-from hrprob.problem import Known, Lifetime, Problem, Redrawn
-from hrprob.record import record, settle, with_fields
+from hrprob.problem import Known, Lifetime, Problem, RedrawnLevels
 
 __all__ = [
     "RADII",
@@ -117,9 +117,9 @@ class OptimistState(NamedTuple):
     width: Any
 
     @property
-    def taken(self) -> jax.Array:
+    def sample_size(self) -> jax.Array:
         """|S|, the number of rounds in the sample set."""
-        return self.learned.taken
+        return self.learned.sample_size
 
     @property
     def inverse(self) -> jax.Array:
@@ -146,7 +146,7 @@ class Optimist(Learner):
     growth : float
         K, the growth of the sample set a user.
     delta : float
-        δ, the chance that a confidence set misses.
+        δ, the probability that a confidence set misses.
     radius : {"paper", "corrected", "released", "constant", "calibrated"}
         How wide; see :mod:`hrprob.policies.radius`.
     xi : float, optional
@@ -203,9 +203,9 @@ class Optimist(Learner):
 
 def check_delta(policy: Any) -> None:
     """Check δ."""
-    remedy = "it is the chance that the set misses"
+    remedy = "it is the probability that the set misses"
     delta = check_number("delta", policy.delta, low=0, high=1, open_low=True, open_high=True, remedy=remedy)
-    settle(policy, delta=delta)
+    set_frozen(policy, delta=delta)
 
 
 def check_xi(policy: Any) -> None:
@@ -219,7 +219,7 @@ def check_xi(policy: Any) -> None:
         )
     if policy.xi is not None:
         remedy = "it multiplies the norm of a context"
-        settle(policy, xi=check_number("xi", policy.xi, low=0, remedy=remedy))
+        set_frozen(policy, xi=check_number("xi", policy.xi, low=0, remedy=remedy))
 
 
 def _check_constants(policy: Any) -> None:
@@ -227,17 +227,17 @@ def _check_constants(policy: Any) -> None:
     if policy.variance_max is not None:
         remedy = "it is σ²_max, the largest variance of an outcome"
         largest = check_number("variance_max", policy.variance_max, low=0, open_low=True, remedy=remedy)
-        settle(policy, variance_max=largest)
+        set_frozen(policy, variance_max=largest)
     for name in ("c1", "c2"):
         remedy = "the theory leaves it open"
-        settle(
+        set_frozen(
             policy, **{name: check_number(name, getattr(policy, name), low=0, open_low=True, remedy=remedy)}
         )
     for name in ("c3", "c4"):
         value = getattr(policy, name)
         if value != "computed":
             remedy = 'a number, or "computed" from the derivatives of h'
-            settle(policy, **{name: check_number(name, value, low=0, remedy=remedy)})
+            set_frozen(policy, **{name: check_number(name, value, low=0, remedy=remedy)})
 
 
 def variance_max_of(known: Known, variance_max: float | None) -> float:
@@ -283,7 +283,7 @@ def _constants(policy: Any, known: Known) -> dict[str, float]:
 
 def _computed_constants(policy: Any, known: Known) -> Any:
     low, high = known.satisfaction.support
-    if not isinstance(known.objective, Lifetime) or isinstance(known.satisfaction, Redrawn):
+    if not isinstance(known.objective, Lifetime) or isinstance(known.satisfaction, RedrawnLevels):
         # Where levels are hidden and kept the value is a mean of h, and its derivatives are below the suprema.
         remedy = (
             "the suprema are of the derivatives of h, and the value of an action is another function here"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from hrprob.policies.base import Policy, Seen
-from hrprob.policies.registry import register
+from hrprob.policies.base import Policy, Seen, register
 
 __all__ = ["Random"]
 

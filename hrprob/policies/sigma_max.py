@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Self
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_choice, check_number
-from hrprob.estimation.contraction import contract
+from hrprob._core.errors import check_choice, check_number
+from hrprob._core.records import set_frozen, with_fields
+from hrprob.numerics.products import contract
+from hrprob.policies.base import register
 from hrprob.policies.learners import RidgeLearner, norm_of
 from hrprob.policies.radius import RADII, Optimist, OptimistState, variance_max_of
-from hrprob.policies.registry import register
 from hrprob.problem import Problem
-from hrprob.record import settle, with_fields
 
 __all__ = ["SigmaMaxUCB"]
 
@@ -47,7 +47,7 @@ class SigmaMaxUCB(Optimist, RidgeLearner):
         super().check()
         remedy = "it bounds the domain over which c3 and c4 are computed"
         floor = check_number("variance_floor", self.variance_floor, low=0, open_low=True, remedy=remedy)
-        settle(self, variance_floor=floor)
+        set_frozen(self, variance_floor=floor)
         check_number("ridge", self.ridge, low=0, open_low=True, remedy="the width needs λ above 0")
 
     def bind(self, problem: Problem, users: int) -> Self:
@@ -64,4 +64,6 @@ class SigmaMaxUCB(Optimist, RidgeLearner):
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the index."""
         value = self.known.value(contract(contexts, state.learned.theta), self.variance_max, beta)
-        return jnp.argmax(value + self.width.xi(state.width, state.taken) * norm_of(state.inverse, contexts))
+        return jnp.argmax(
+            value + self.width.xi(state.width, state.sample_size) * norm_of(state.inverse, contexts)
+        )

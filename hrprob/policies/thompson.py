@@ -13,10 +13,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_number
+from hrprob._core.errors import check_number
+from hrprob._core.records import set_frozen
+from hrprob.policies.base import register
 from hrprob.policies.bayes import BayesLearner, BayesState
-from hrprob.policies.registry import register
-from hrprob.record import settle
 
 __all__ = ["Thompson"]
 
@@ -40,7 +40,7 @@ class Thompson(BayesLearner):
 
     def check(self) -> None:
         """Check the scale."""
-        settle(self, scale=check_number("scale", self.scale, low=0, remedy="it multiplies a spread"))
+        set_frozen(self, scale=check_number("scale", self.scale, low=0, remedy="it multiplies a spread"))
 
     def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the value at one draw."""

@@ -17,15 +17,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_number
+from hrprob._core.errors import check_number
+from hrprob._core.records import set_frozen, with_fields
 from hrprob.estimation import glse
-from hrprob.estimation.contraction import contract
-from hrprob.estimation.factors import cholesky
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
-from hrprob.policies.base import Learner, Seen
-from hrprob.policies.registry import register
+from hrprob.numerics.factors import cholesky
+from hrprob.numerics.products import contract
+from hrprob.policies.base import Learner, Seen, register
 from hrprob.problem import Problem
-from hrprob.record import settle, with_fields
 
 __all__ = ["ThompsonHomoscedastic", "ThompsonKnownVariance"]
 
@@ -33,7 +32,7 @@ __all__ = ["ThompsonHomoscedastic", "ThompsonKnownVariance"]
 class NormalState(NamedTuple):
     """A normal posterior of θ, by what moves it."""
 
-    taken: jax.Array  # ()
+    sample_size: jax.Array  # ()
     covariance: jax.Array  # (d, d) of θ, in units of the noise's variance
     sum_rx: jax.Array  # (d,) Σ r x, weighted
     squares: jax.Array  # () Σ r²
@@ -56,7 +55,7 @@ class ThompsonKnownVariance(Learner):
 
     def check(self) -> None:
         """Check the scale."""
-        settle(self, scale=check_number("scale", self.scale, low=0, remedy="it multiplies a spread"))
+        set_frozen(self, scale=check_number("scale", self.scale, low=0, remedy="it multiplies a spread"))
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with this problem's φ*."""
@@ -75,11 +74,11 @@ class ThompsonKnownVariance(Learner):
         return jnp.argmax(self.known.value(contract(contexts, theta), self._variance(contexts), beta))
 
     def update(self, state: NormalState, seen: Seen) -> NormalState:
-        """Add the rounds taken, each with weight 1/w."""
+        """Add the sampled rounds, each with weight 1/w."""
         weight = 1.0 / self._variance(seen.context)
         return NormalState(
-            state.taken + seen.taken,
-            glse.sherman_morrison(state.covariance, seen.context, weight * seen.taken),
+            state.sample_size + seen.sampled,
+            glse.sherman_morrison(state.covariance, seen.context, weight * seen.sampled),
             state.sum_rx + weight * seen.total * seen.context,
             state.squares + weight * seen.squares,
         )
@@ -114,7 +113,7 @@ class ThompsonHomoscedastic(Learner):
     def check(self) -> None:
         """Check the numbers."""
         remedy = "the prior needs some weight"
-        settle(
+        set_frozen(
             self,
             scale=check_number("scale", self.scale, low=0, remedy="it multiplies a spread"),
             shape=check_number("shape", self.shape, low=0, open_low=True, remedy=remedy),
@@ -131,17 +130,17 @@ class ThompsonHomoscedastic(Learner):
         by_variance, by_theta = jax.random.split(key)
         mean = contract(state.covariance, state.sum_rx)
         rest = self.shape * self.known.link(0.0) + 0.5 * (state.squares - contract(mean, state.sum_rx))
-        variance = rest / jax.random.gamma(by_variance, self.shape + 0.5 * state.taken)
+        variance = rest / jax.random.gamma(by_variance, self.shape + 0.5 * state.sample_size)
         factor = cholesky(state.covariance)
         noise = jax.random.normal(by_theta, mean.shape)
         theta = mean + self.scale * jnp.sqrt(variance) * contract(factor, noise)
         return jnp.argmax(self.known.value(contract(contexts, theta), variance, beta))
 
     def update(self, state: NormalState, seen: Seen) -> NormalState:
-        """Add the rounds taken."""
+        """Add the sampled rounds."""
         return NormalState(
-            state.taken + seen.taken,
-            glse.sherman_morrison(state.covariance, seen.context, seen.taken),
+            state.sample_size + seen.sampled,
+            glse.sherman_morrison(state.covariance, seen.context, seen.sampled),
             state.sum_rx + seen.total * seen.context,
             state.squares + seen.squares,
         )

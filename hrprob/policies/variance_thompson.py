@@ -24,10 +24,10 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from hrprob.estimation.contraction import contract
-from hrprob.estimation.factors import cholesky
+from hrprob.numerics.factors import cholesky
+from hrprob.numerics.products import contract
+from hrprob.policies.base import register
 from hrprob.policies.learners import WeightedState
-from hrprob.policies.registry import register
 from hrprob.policies.weighted_oful import RADII, UncertaintyWeighted
 
 __all__ = ["VarianceThompson"]

@@ -30,16 +30,16 @@ import jax
 import jax.numpy as jnp
 from scipy import special
 
-from hrprob.errors import check_choice
-from hrprob.estimation.factors import log_determinant
+from hrprob._core.errors import check_choice
+from hrprob._core.records import with_fields
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Belief, Estimates
+from hrprob.numerics.factors import log_determinant
+from hrprob.policies.base import register
 from hrprob.policies.exact_optimism import largest_value
 from hrprob.policies.learners import WeightedLearner, WeightedState
 from hrprob.policies.radius import Radii, check_delta, check_xi
-from hrprob.policies.registry import register
 from hrprob.problem import Problem
-from hrprob.record import with_fields
 
 __all__ = ["HRUCBWeighted", "chi_radius"]
 
@@ -47,7 +47,7 @@ RADII = ("calibrated", "theory", "constant")
 
 
 def chi_radius(dimension: int, delta: float) -> float:
-    """Return the radius within which a standard normal vector lies with chance 1 − δ.
+    """Return the radius within which a standard normal vector lies with probability 1 − δ.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class HRUCBWeighted(WeightedLearner):
     Parameters
     ----------
     delta : float
-        δ, the chance that a set misses.
+        δ, the probability that a set misses.
     radius : {"calibrated", "theory", "constant"}
         How wide; see the module's text.
     xi : float, optional

@@ -16,7 +16,7 @@ with :math:`\ln(\gamma^2/\alpha)` no less than 0. The index is as published the 
 
 The paper is told σ² with every round. Here it is the estimate of
 :mod:`hrprob.estimation.weighted`. Normal noise has no bound; R is what T·K rounds (K = 10) exceed
-with chance δ at most.
+with probability δ at most.
 
 References
 ----------
@@ -33,16 +33,16 @@ from typing import Any, ClassVar, Self
 import jax
 import jax.numpy as jnp
 
-from hrprob.errors import check_choice
-from hrprob.estimation.contraction import quadratic_form
+from hrprob._core.errors import check_choice
+from hrprob._core.records import record, with_fields
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Moments
+from hrprob.numerics.products import quadratic_form
+from hrprob.policies.base import register
 from hrprob.policies.learners import WeightedLearner, WeightedState
 from hrprob.policies.radius import check_delta, check_xi, variance_max_of
-from hrprob.policies.registry import register
 from hrprob.policies.weighted import chi_radius
 from hrprob.problem import Problem
-from hrprob.record import record, with_fields
 
 __all__ = ["UncertaintyWeighted", "WeightedOFUL"]
 
@@ -62,7 +62,7 @@ class UncertaintyWeighted(WeightedLearner):
     radius : {"published", "calibrated", "constant"}
         β: as published, the 1 − δ radius of a normal vector in d dimensions, or ``xi``.
     delta : float
-        δ, the chance that the set misses.
+        δ, the probability that the set misses.
     xi : float, optional
         β itself, with ``radius="constant"``.
     """
@@ -102,12 +102,12 @@ class UncertaintyWeighted(WeightedLearner):
         return jnp.maximum(jnp.maximum(variance, self.least), self.share * uncertainty), for_phi
 
     def beta(self, state: WeightedState) -> jax.Array:
-        """Return the radius with the rounds taken so far."""
+        """Return the radius with the sampled rounds so far."""
         if self.radius == "constant":
             return self.xi
         d, bound = self.known.dimension, self.known.bounds.theta
         precision = prior_precision(d, bound)
-        n = jnp.maximum(state.taken, 1.0)
+        n = jnp.maximum(state.sample_size, 1.0)
         # ln(γ²/α), which the formula needs to be positive.
         span = jnp.maximum(jnp.log(self.share / jnp.sqrt(self.least)), 0.0)
         ell = jnp.log(32.0 * (span + 1.0) * n * n / self.delta)

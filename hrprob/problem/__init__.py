@@ -1,29 +1,33 @@
 """What is played: link, noise, contexts, satisfaction, objective, and the truth."""
 
 from hrprob.noise import NORMAL, Mixture, Noise, Normal, StudentT, TruncatedNormal
-from hrprob.problem.contexts import Ball, Contexts, Finite, Sphere
-from hrprob.problem.files import read_context_sets
-from hrprob.problem.hidden import Hidden, Redrawn
-from hrprob.problem.link import Affine
-from hrprob.problem.objective import Lifetime, MeanVariance, Objective, Reward, Threshold
-from hrprob.problem.problem import Bounds, Known, Problem
-from hrprob.problem.satisfaction import (
-    EmpiricalLevels,
-    Fixed,
-    Infinite,
-    NormalLevels,
-    Satisfaction,
-    SeenLevels,
-    Uniform,
-)
-from hrprob.problem.sequences import (
+from hrprob.problem.contexts import (
+    Ball,
     ContextFunction,
+    Contexts,
     ContextSequence,
     Drifting,
-    LevelFunction,
-    LevelSequence,
+    Finite,
+    Sphere,
     Withholding,
 )
+from hrprob.problem.files import read_context_sets
+from hrprob.problem.levels import (
+    EmpiricalLevels,
+    FixedLevels,
+    HiddenLevels,
+    InfiniteLevels,
+    LevelFunction,
+    LevelSequence,
+    NormalLevels,
+    RedrawnLevels,
+    Satisfaction,
+    SeenLevels,
+    UniformLevels,
+)
+from hrprob.problem.links import Affine, Link
+from hrprob.problem.objectives import Lifetime, MeanVariance, Objective, Reward, Threshold
+from hrprob.problem.problem import Bounds, Known, Problem
 
 __all__ = [
     "NORMAL",
@@ -36,13 +40,14 @@ __all__ = [
     "Drifting",
     "EmpiricalLevels",
     "Finite",
-    "Fixed",
-    "Hidden",
-    "Infinite",
+    "FixedLevels",
+    "HiddenLevels",
+    "InfiniteLevels",
     "Known",
     "LevelFunction",
     "LevelSequence",
     "Lifetime",
+    "Link",
     "MeanVariance",
     "Mixture",
     "Noise",
@@ -50,7 +55,7 @@ __all__ = [
     "NormalLevels",
     "Objective",
     "Problem",
-    "Redrawn",
+    "RedrawnLevels",
     "Reward",
     "Satisfaction",
     "SeenLevels",
@@ -58,7 +63,7 @@ __all__ = [
     "StudentT",
     "Threshold",
     "TruncatedNormal",
-    "Uniform",
+    "UniformLevels",
     "Withholding",
     "read_context_sets",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
 
 __all__ = ["check_digest", "read_context_sets", "read_contexts", "read_levels"]
 

@@ -9,16 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob import lifetime
-from hrprob.errors import InvalidInput, check_count, check_number, check_vector
+from hrprob._core.errors import InvalidInput, check_count, check_number, check_vector
+from hrprob._core.precision import float64
+from hrprob._core.records import record, set_frozen
 from hrprob.noise import NORMAL, Noise
-from hrprob.precision import float64
 from hrprob.problem.contexts import Contexts, Finite, Sphere
-from hrprob.problem.hidden import Hidden, lowest_outcome
-from hrprob.problem.kinds import MARKS
-from hrprob.problem.link import Affine
-from hrprob.problem.objective import Lifetime, Objective, total
-from hrprob.problem.satisfaction import Satisfaction, Uniform
-from hrprob.record import record, settle
+from hrprob.problem.levels import HiddenLevels, Satisfaction, UniformLevels
+from hrprob.problem.levels.unseen import lowest_outcome
+from hrprob.problem.links import Affine
+from hrprob.problem.objectives import Lifetime, Objective, total
+from hrprob.problem.parts import PARTS
 
 __all__ = ["Bounds", "Known", "Problem"]
 
@@ -41,7 +41,7 @@ class Bounds:
 
     def __post_init__(self) -> None:
         remedy = "it bounds a norm"
-        settle(
+        set_frozen(
             self,
             theta=check_number("theta", self.theta, low=0, open_low=True, remedy=remedy),
             phi=check_number("phi", self.phi, low=0, open_low=True, remedy=remedy),
@@ -124,13 +124,13 @@ _EXAMPLES = {
     "noise": "Normal()",
     "objective": "Lifetime()",
     "contexts": "Sphere(actions=20)",
-    "satisfaction": "Uniform(low=-1.0, high=1.0)",
+    "satisfaction": "UniformLevels(low=-1.0, high=1.0)",
     "bounds": "Bounds(theta=1.0, phi=2.0)",
 }
 
 
 @record()
-class Rules:
+class StayRules:
     """What decides a stay, once mean and variance of an action are known.
 
     Problems that differ in their truth or contexts alone have rules of one kind, and the
@@ -145,8 +145,8 @@ class Rules:
     def round_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
         r"""Return what one round of an action costs where the action may change from round to round.
 
-        If a round earns g and ends the stay with chance p, it costs :math:`v_* p - g`: a user's
-        chances p add up to 1 in expectation over the rounds played, so these costs add up to
+        If a round earns g and ends the stay with probability p, it costs :math:`v_* p - g`: a user's
+        probabilities p add up to 1 in expectation over the rounds played, so these costs add up to
         :math:`v_*` less what was earned, and with one action throughout to :math:`v_* - v`.
 
         With :math:`v = g/p` that is :math:`(v_* - v)\,p`, never negative. Where nobody leaves an
@@ -165,18 +165,18 @@ class Rules:
         u, w, beta : array_like
             Mean and variance of the outcome, and the user's true level.
         """
-        chance = jnp.asarray(self.satisfaction.leaving_chance(u, w, beta, self.noise))
-        plain = best * chance - self.objective.earning(u, w, self.noise)
-        if isinstance(self.satisfaction, Hidden):
+        probability = jnp.asarray(self.satisfaction.reneging_probability(u, w, beta, self.noise))
+        plain = best * probability - self.objective.earning(u, w, self.noise)
+        if isinstance(self.satisfaction, HiddenLevels):
             return plain
         loss = lifetime.pseudo_regret(best, value)
         # What either form makes of 0·∞ is not taken.
         endless = jnp.where(jnp.isinf(best), loss, plain)
-        return jnp.where(jnp.isinf(loss), endless, loss * chance)
+        return jnp.where(jnp.isinf(loss), endless, loss * probability)
 
     def rest_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
         """Return what the rest of a stay costs in expectation, one action being kept; see :meth:`round_cost`."""
-        if isinstance(self.satisfaction, Hidden):
+        if isinstance(self.satisfaction, HiddenLevels):
             earned = total(self.objective.earning(u, w, self.noise), lifetime.h(u, w, beta, self.noise))
             return best - earned
         return lifetime.pseudo_regret(best, value)
@@ -215,7 +215,7 @@ class Problem:
     >>> Problem(theta=[0.9, 0.9], phi=[0.5, 0.9])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    hrprob.errors.InvalidInput: `theta` must have norm at most bounds.theta = 1, got 1.2728: shorten it, ...
+    hrprob._core.errors.InvalidInput: `theta` must have norm at most bounds.theta = 1, got 1.2728: shorten it, ...
     """
 
     theta: Any = (0.6, 0.5, 0.5, 0.3)
@@ -224,13 +224,14 @@ class Problem:
     noise: Noise = NORMAL
     objective: Objective = Lifetime()
     contexts: Contexts = Sphere()
-    satisfaction: Satisfaction = Uniform()
+    satisfaction: Satisfaction = UniformLevels()
     bounds: Bounds = Bounds()
 
     def __post_init__(self) -> None:
         for name, example in _EXAMPLES.items():
             part = getattr(self, name)
-            if isinstance(part, type) or not hasattr(part, MARKS[name]):
+            fits = PARTS[name].is_instance(part) if name in PARTS else isinstance(part, Bounds)
+            if not fits:
                 raise InvalidInput(name, "must be a part of a problem", part, f"for example hrprob.{example}")
         theta = check_vector("theta", self.theta, remedy="it holds the weights of the mean, one a feature")
         phi = check_vector("phi", self.phi, dimension=theta.size, remedy="it has as many entries as `theta`")
@@ -245,7 +246,7 @@ class Problem:
                 )
         self.link.check_bound(self.bounds.phi)
         self.contexts.check_dimension(theta.size)
-        settle(self, theta=theta, phi=phi)
+        set_frozen(self, theta=theta, phi=phi)
         try:
             self.satisfaction.check_finite(self.noise, *_reachable(self))
         except InvalidInput as complaint:
@@ -261,9 +262,9 @@ class Problem:
         return _value(self, u, w, beta)
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> StayRules:
         """What decides how long a stay is and what it is worth."""
-        return Rules(self.noise, self.satisfaction, self.objective)
+        return StayRules(self.noise, self.satisfaction, self.objective)
 
     @property
     def sets(self) -> np.ndarray | None:

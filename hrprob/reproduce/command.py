@@ -1,7 +1,7 @@
 """``hrprob reproduce``: play every part, draw, decide, and write it all down.
 
 Each part's run is kept in the output folder, and a later call takes it from there
-(:mod:`hrprob.kept`).
+(:mod:`hrprob.io.run_cache`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray
 
-from hrprob import kept, output, plots
-from hrprob.config import Experiment, resolved
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
 from hrprob.estimation.confidence import ConfidenceSets
+from hrprob.io import output, run_cache
+from hrprob.io.config import Experiment, resolved
+from hrprob.plot import plots
 from hrprob.reproduce import figures
 from hrprob.reproduce.page import write_page
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
@@ -85,11 +86,12 @@ def reproduce(
     experiments = {
         part: experiment_of(part, policies).replace(**given) for part, policies in parts_of(panels).items()
     }
-    folder = kept.prepared(out, "reproduce", PARTS)
+    folder = run_cache.prepared(out, "reproduce", PARTS)
     if quick:
         say("QUICK: too few users and trials to compare anything; this only shows that it works.")
     runs = {
-        part: kept.play(part, experiment, folder, say, progress) for part, experiment in experiments.items()
+        part: run_cache.play(part, experiment, folder, say, progress)
+        for part, experiment in experiments.items()
     }
     say("drawing and deciding")
     by_setting = {setting: _by_panel(runs, setting, panels) for setting in _SETTINGS}
@@ -101,7 +103,7 @@ def reproduce(
     drawn = _draw(done, by_setting, experiments, folder)
     _write_summary(done, folder, quick)
     _write_results(runs, folder)
-    with kept.whole(folder / "report.html") as path:
+    with run_cache.whole(folder / "report.html") as path:
         write_page(path, done.curves, done.claims, drawn, folder, quick, next(iter(experiments.values())))
     _write_manifest(experiments, folder, time.perf_counter() - started, quick)
     return done
@@ -176,11 +178,11 @@ def _write_summary(done: Reproduction, folder: Path, quick: bool) -> None:
         "claims": [claim._asdict() for claim in done.claims],
         "policies": {part: output.summary(run) for part, run in done.runs.items()},
     }
-    kept.write_json(folder / "summary.json", data)
+    run_cache.write_json(folder / "summary.json", data)
 
 
 def _write_results(runs: dict[str, xarray.Dataset], folder: Path) -> None:
-    with kept.whole(folder / "results.nc") as path:
+    with run_cache.whole(folder / "results.nc") as path:
         xarray.DataTree.from_dict(runs).to_netcdf(path, engine="h5netcdf")
 
 
@@ -193,4 +195,4 @@ def _write_manifest(experiments: dict[str, Experiment], folder: Path, seconds: f
         "seed": next(iter(experiments.values())).seed,
         "wall_seconds": seconds,
     }
-    kept.write_json(folder / "manifest.json", facts | output.environment())
+    run_cache.write_json(folder / "manifest.json", facts | output.environment())

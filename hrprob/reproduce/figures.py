@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 from scipy import stats
 
-from hrprob.plots import COLUMN_WIDTH, Look, interval, look_of, style
+from hrprob.plot.plots import COLUMN_WIDTH, Look, interval, look_of, style
 from hrprob.reproduce.published import published_curves
 
 __all__ = ["LABELS", "figure_1", "figure_2", "figure_index"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import hrprob
 from hrprob.comparison.estimates import MOST_STANDARD_ERRORS
-from hrprob.config import Experiment
-from hrprob.report import Report
+from hrprob.io.config import Experiment
+from hrprob.io.page import Report
 from hrprob.reproduce.verdicts import Claim, CurvePoint, curve_agrees
 
 __all__ = ["last_points", "verdicts_in_words", "write_page"]
@@ -109,7 +109,7 @@ def write_page(
             ],
             "Last published user of each curve; points: how many of the curve's points lie within "
             f"{MOST_STANDARD_ERRORS:g} standard errors of the difference. A curve agrees if its last point does "
-            "and none is further off than chance allows among thirty. The released ξ depends on the number of "
+            "and none is further off than probability allows among thirty. The released ξ depends on the number of "
             "users, so other than 30 000 are not quite comparable.",
             judged,
         )

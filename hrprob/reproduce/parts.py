@@ -7,8 +7,8 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from hrprob import config
-from hrprob.config import Experiment
+from hrprob.io import config
+from hrprob.io.config import Experiment
 
 __all__ = ["PANELS", "PARTS", "Part", "experiment_of", "parts_of"]
 

@@ -31,15 +31,15 @@ import numpy as np
 import xarray
 from jax import lax
 
-from hrprob.errors import InvalidInput, check_count
+from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import MOST_TRIALS, WARMUP_USERS, Purpose, Source, check_run, trial_keys
 from hrprob.policies.base import Policy
-from hrprob.precision import double_precision
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import Arrivals, arrivals, checked_arrivals, from_functions
-from hrprob.problem.problem import Rules
+from hrprob.problem.problem import StayRules
+from hrprob.simulation.arrivals import Arrivals, arrivals, checked_arrivals, from_functions
 from hrprob.simulation.results import Recorder, Timing, kept_users
 from hrprob.simulation.serving import Learning, Served, serve, serve_at_random
-from hrprob.source import MOST_TRIALS, WARMUP_USERS, Purpose, Source, check_run, trial_keys
 
 __all__ = ["named", "simulate"]
 
@@ -361,7 +361,7 @@ def warm_up(problem: Problem, policy: Policy, keys: Keys, carry: Carry) -> Carry
 
 @jax.jit
 def advance(
-    rules: Rules, policy: Policy, keys: Keys, carry: Carry, arrived: Arrivals
+    rules: StayRules, policy: Policy, keys: Keys, carry: Carry, arrived: Arrivals
 ) -> tuple[Carry, Served]:
     """Play a stretch of users; the ``cost`` of what is returned is cumulative."""
     return lax.scan(lambda carry, arrival: _step(rules, policy, keys, carry, arrival), carry, arrived)
@@ -369,7 +369,7 @@ def advance(
 
 @jax.jit
 def advance_part(
-    rules: Rules,
+    rules: StayRules,
     policy: Policy,
     keys: Keys,
     carry: Carry,
@@ -388,7 +388,9 @@ def advance_part(
     return lax.fori_loop(low, high, play, (carry, served))
 
 
-def _step(rules: Rules, policy: Policy, keys: Keys, carry: Carry, arrival: Arrivals) -> tuple[Carry, Served]:
+def _step(
+    rules: StayRules, policy: Policy, keys: Keys, carry: Carry, arrival: Arrivals
+) -> tuple[Carry, Served]:
     def one(learning: Learning, arrival: Arrivals, keys: Keys) -> tuple[Learning, Served]:
         source = Source(keys, arrival.users)
         user = arrival.users.astype(float) + policy.warmup

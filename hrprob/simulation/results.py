@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 import xarray
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.records import describe
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
-from hrprob.problem.arrivals import Arrivals
-from hrprob.record import describe
+from hrprob.simulation.arrivals import Arrivals
 from hrprob.simulation.serving import Served
 
 __all__ = ["Recorder", "Timing", "kept_users", "summary_users"]

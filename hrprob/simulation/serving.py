@@ -20,10 +20,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from hrprob import lifetime
+from hrprob._core.random_numbers import Purpose, Source
 from hrprob.policies.base import Policy, Seen
-from hrprob.problem.arrivals import BLOCK_OF_ROUNDS, Arrivals
-from hrprob.problem.problem import Rules
-from hrprob.source import Purpose, Source
+from hrprob.problem.problem import StayRules
+from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
 
 __all__ = ["MOST_ROUNDS", "Learning", "Served", "serve", "serve_at_random"]
 
@@ -34,7 +34,7 @@ class Learning(NamedTuple):
     """What a policy carries from user to user."""
 
     state: Any
-    taken: jax.Array  # () |S|
+    sample_size: jax.Array  # () |S|
 
 
 class Served(NamedTuple):
@@ -50,13 +50,13 @@ class _Stay(NamedTuple):
 
     alive: jax.Array  # () bool
     played: jax.Array  # ()
-    taken: jax.Array  # ()
+    sampled: jax.Array  # ()
     total: jax.Array  # ()
     squares: jax.Array  # ()
 
 
 def serve(
-    rules: Rules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
+    rules: StayRules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> tuple[Learning, Served]:
     """Serve one user; ``user`` counts the warm-up in, ``arrival`` has no user and trial axes."""
     to_the_end = _serve_by_round if policy.eager else _serve_lazily
@@ -65,35 +65,35 @@ def serve(
 
 
 def _serve_lazily(
-    rules: Rules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
+    rules: StayRules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> tuple[Learning, Served]:
     seen_level = _seen_level(rules, arrival)
     action = policy.select(learning.state, source.key(Purpose.POLICY), arrival.contexts, seen_level).astype(
         jnp.int32
     )
-    mean, deviation = arrival.mean[action], arrival.deviation[action]
-    quota = policy.quota(learning.state, learning.taken, user, arrival.contexts[action])
+    mean, sd = arrival.mean[action], arrival.sd[action]
+    quota = policy.quota(learning.state, learning.sample_size, user, arrival.contexts[action])
 
     def extend(stay: _Stay, outcomes: jax.Array) -> _Stay:
         levels = rules.satisfaction.by_round(arrival.beta, source, BLOCK_OF_ROUNDS, stay.played)
         return _extend(stay, outcomes, levels, quota)
 
-    nothing, outcomes = jnp.zeros(()), mean + deviation * arrival.noise
+    nothing, outcomes = jnp.zeros(()), mean + sd * arrival.noise
     stay = extend(_Stay(jnp.asarray(True), nothing, nothing, nothing, nothing), outcomes)
     stay = lax.while_loop(
         lambda stay: stay.alive & (stay.played < MOST_ROUNDS),
-        lambda stay: extend(stay, mean + deviation * rules.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)),
+        lambda stay: extend(stay, mean + sd * rules.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)),
         stay,
     )
-    length = _with_remainder(rules, source, stay.alive, stay.played, mean, deviation, arrival.beta)
+    length = _with_remainder(rules, source, stay.alive, stay.played, mean, sd, arrival.beta)
     whole = stay._replace(alive=jnp.asarray(False), played=length)
     seen = _see(user, arrival, seen_level, action, whole, outcomes)
-    learned = Learning(policy.update(learning.state, seen), learning.taken + stay.taken)
+    learned = Learning(policy.update(learning.state, seen), learning.sample_size + stay.sampled)
     cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
     return learned, Served(action, length, cost)
 
 
-def _seen_level(rules: Rules, arrival: Arrivals) -> jax.Array:
+def _seen_level(rules: StayRules, arrival: Arrivals) -> jax.Array:
     return arrival.beta if rules.satisfaction.seen else jnp.full_like(arrival.beta, jnp.nan)
 
 
@@ -113,7 +113,7 @@ def _see(
         beta=level,
         played=stay.played,
         left=~stay.alive,
-        taken=stay.taken,
+        sampled=stay.sampled,
         total=stay.total,
         squares=stay.squares,
         outcomes=outcomes,
@@ -126,33 +126,33 @@ def _departed(policy: Policy, learning: Learning, user: jax.Array) -> Learning:
 
 def _extend(stay: _Stay, outcomes: jax.Array, levels: jax.Array, quota: jax.Array) -> _Stay:
     # Written out by rounds: each is a vector operation over the trials.
-    alive, played, taken, total, squares = stay
+    alive, played, sampled, total, squares = stay
     for i, outcome in enumerate(outcomes):
         # One level for the whole stay, or one a round.
         beta = levels[i] if levels.ndim else levels
-        takes = alive & (taken < quota)
+        takes = alive & (sampled < quota)
         played = played + jnp.where(alive, 1.0, 0.0)
-        taken = taken + jnp.where(takes, 1.0, 0.0)
+        sampled = sampled + jnp.where(takes, 1.0, 0.0)
         total = total + jnp.where(takes, outcome, 0.0)
         squares = squares + jnp.where(takes, outcome * outcome, 0.0)
         alive = alive & (outcome >= beta)
-    return _Stay(alive, played, taken, total, squares)
+    return _Stay(alive, played, sampled, total, squares)
 
 
 def _with_remainder(
-    rules: Rules,
+    rules: StayRules,
     source: Source,
     alive: jax.Array,
     played: jax.Array,
     mean: jax.Array,
-    deviation: jax.Array,
+    sd: jax.Array,
     beta: jax.Array,
 ) -> jax.Array:
     """Return the length of the stay, its rest drawn from the geometric law if it goes on."""
 
     def rest(pair: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        chance = rules.satisfaction.leaving_chance(mean, deviation * deviation, beta, rules.noise)
-        waiting = jnp.log(source.uniform(Purpose.REMAINDER)) / jnp.log1p(-chance)
+        probability = rules.satisfaction.reneging_probability(mean, sd * sd, beta, rules.noise)
+        waiting = jnp.log(source.uniform(Purpose.REMAINDER)) / jnp.log1p(-probability)
         return jnp.asarray(False), pair[1] + jnp.ceil(waiting)
 
     # A loop that runs at most once: unlike a conditional, it costs nothing in a batch that needs none.
@@ -171,7 +171,7 @@ class _Round(NamedTuple):
 
 
 def _serve_by_round(
-    rules: Rules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
+    rules: StayRules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> tuple[Learning, Served]:
     root, level = source.key(Purpose.POLICY), _seen_level(rules, arrival)
 
@@ -183,7 +183,7 @@ def _serve_by_round(
 
 
 def serve_at_random(
-    rules: Rules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
+    rules: StayRules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
 ) -> Learning:
     """Serve a warm-up user: a new uniformly random action every round."""
     actions = arrival.mean.shape[0]
@@ -196,7 +196,7 @@ def serve_at_random(
 
 
 def _play_rounds(
-    rules: Rules,
+    rules: StayRules,
     policy: Policy,
     learning: Learning,
     user: jax.Array,
@@ -207,19 +207,19 @@ def _play_rounds(
     level = _seen_level(rules, arrival)
     # Outside the loop, which then only adds: how a product and a sum are rounded together
     # depends on how many trials a block has.
-    costs = rules.round_cost(arrival.best, arrival.value, arrival.mean, arrival.deviation**2, arrival.beta)
+    costs = rules.round_cost(arrival.best, arrival.value, arrival.mean, arrival.sd**2, arrival.beta)
 
     def play(now: _Round) -> _Round:
         action = choose(now.learning.state, now.played).astype(jnp.int32)
-        mean, deviation = arrival.mean[action], arrival.deviation[action]
-        outcome = mean + deviation * rules.noise.draw(source, 1, now.played)[0]
+        mean, sd = arrival.mean[action], arrival.sd[action]
+        outcome = mean + sd * rules.noise.draw(source, 1, now.played)[0]
         state, context = now.learning.state, arrival.contexts[action]
-        taken = jnp.where(policy.quota(state, now.learning.taken, user, context) > 0, 1.0, 0.0)
+        sampled = jnp.where(policy.quota(state, now.learning.sample_size, user, context) > 0, 1.0, 0.0)
         beta = rules.satisfaction.by_round(arrival.beta, source, 1, now.played).reshape(())
         stays = outcome >= beta
-        one = _Stay(stays, jnp.ones(()), taken, taken * outcome, taken * outcome * outcome)
+        one = _Stay(stays, jnp.ones(()), sampled, sampled * outcome, sampled * outcome * outcome)
         seen = _see(user, arrival, level, action, one, outcome[None])
-        learned = Learning(policy.update(state, seen), now.learning.taken + taken)
+        learned = Learning(policy.update(state, seen), now.learning.sample_size + sampled)
         first = jnp.where(now.played == 0, action, now.first)
         return _Round(stays, learned, now.played + 1.0, first, action, now.cost + costs[action])
 
@@ -231,7 +231,7 @@ def _play_rounds(
     )
     # Past the last recorded round the action is kept, and the expected rest of the cost is that
     # of a stay with one action.
-    mean, deviation = arrival.mean[end.action], arrival.deviation[end.action]
-    length = _with_remainder(rules, source, end.alive, end.played, mean, deviation, arrival.beta)
-    rest = rules.rest_cost(arrival.best, arrival.value[end.action], mean, deviation * deviation, arrival.beta)
+    mean, sd = arrival.mean[end.action], arrival.sd[end.action]
+    length = _with_remainder(rules, source, end.alive, end.played, mean, sd, arrival.beta)
+    rest = rules.rest_cost(arrival.best, arrival.value[end.action], mean, sd * sd, arrival.beta)
     return end.learning, Served(end.first, length, end.cost + jnp.where(end.alive, rest, 0.0))

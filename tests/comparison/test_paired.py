@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 import hrprob
+from hrprob._core.errors import InvalidInput
 from hrprob.comparison import figures
 from hrprob.comparison.paired import compare, compare_pair, holm
 from hrprob.comparison.sequential import decide, looks, nominal_level
 from hrprob.comparison.suite import rank, ratios
-from hrprob.errors import InvalidInput
 
 POLICIES = {
     "greedy": hrprob.Greedy(),

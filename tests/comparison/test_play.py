@@ -9,7 +9,7 @@ import pytest
 from hrprob import cli
 from hrprob.comparison import play
 from hrprob.comparison.play import problems
-from hrprob.policies import make
+from tests.helpers import make
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 
 import hrprob
 from hrprob import cli
+from hrprob._core.errors import InvalidInput
 from hrprob.comparison.runs import pool, read
-from hrprob.errors import InvalidInput
 
 CONFIGURATION = """
 [problem]

@@ -19,7 +19,7 @@ def coverage_of(**fault):
 def test_what_is_calibrated_is_called_so():
     places, table = coverage_of()
     assert places.place.shape == (2, 200, 6)
-    assert table.chance.sel(region="all").min() >= table.attrs["least_chance"]
+    assert table.probability.sel(region="all").min() >= table.attrs["least_probability"]
     found = verdicts.on_calibration(table, "toy")
     assert all(verdict.good for verdict in found)
     assert "calibrated" in found[0].words
@@ -82,9 +82,9 @@ def test_what_is_calibrated_fails_as_rarely_as_is_said(sets, dimension):
         table = calibration.coverage(calibrated_places(rng, sets, dimension))
         verdict = verdicts.on_calibration(table, "toy")
         bad["all"] += any(one.good is False for one in verdict)
-        others = table.chance.drop_sel(region="all")
+        others = table.probability.drop_sel(region="all")
         bad["elsewhere"] += bool((others < table.attrs["least_chance_elsewhere"]).any())
-    # With a rate of 1 % more than 10 of 300 come with chance 3e-4.
+    # With a rate of 1 % more than 10 of 300 come with probability 3e-4.
     assert max(bad.values()) <= 10
 
 
@@ -102,9 +102,9 @@ def test_few_data_sets_do_not_make_it_calibrated():
 
 
 def test_the_binomial_test_is_that_of_whole_numbers():
-    for hits, trials, chance in ((3, 20, 0.5), (20, 20, 0.9), (0, 12, 0.5), (18, 40, 0.5)):
-        few, many = stats.binom.cdf(hits, trials, chance), stats.binom.sf(hits - 1, trials, chance)
-        found = calibration._two_sided(*(np.array(float(value)) for value in (hits, trials, chance)))
+    for hits, trials, probability in ((3, 20, 0.5), (20, 20, 0.9), (0, 12, 0.5), (18, 40, 0.5)):
+        few, many = stats.binom.cdf(hits, trials, probability), stats.binom.sf(hits - 1, trials, probability)
+        found = calibration._two_sided(*(np.array(float(value)) for value in (hits, trials, probability)))
         assert float(found) == pytest.approx(min(1.0, 2 * min(few, many)), rel=1e-9)
 
 

@@ -12,10 +12,10 @@ import pytest
 import xarray
 
 import hrprob
+from hrprob._core.errors import InvalidInput
 from hrprob.cli import main
 from hrprob.diagnostics import page, study
 from hrprob.diagnostics.study import study_of
-from hrprob.errors import InvalidInput
 from hrprob.models import base, priors
 
 CONFIGURATION = """
@@ -205,7 +205,7 @@ def test_a_sampler_is_looked_at_on_some_of_the_data_sets(engine):
 
 @pytest.mark.study
 def test_nothing_to_predict_where_everybody_leaves():
-    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], satisfaction=hrprob.Infinite())
+    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], satisfaction=hrprob.InfiniteLevels())
     done = study.diagnose(study_of(problem), dataclasses.replace(study.QUICK, sets=20, truth_sets=20))
     found = [verdict for verdict in done.verdicts if verdict.part == "reneging"]
     assert [verdict.good for verdict in found] == [None, None]
@@ -287,8 +287,8 @@ class Narrow(priors.Uniform):
 def test_a_model_and_a_prior_of_ones_own_are_diagnosed(file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
-    monkeypatch.setattr(priors, "_REGISTRY", dict(priors._REGISTRY))
+    monkeypatch.setattr(base.MODELS, "_classes", dict(base.MODELS._classes))
+    monkeypatch.setattr(priors.PRIORS, "_classes", dict(priors.PRIORS._classes))
     (tmp_path / "mine.py").write_text(OWN)
     own = 'kind = "thompson"\nmodel = "double-exponential"\nprior = "narrow"'
     file.write_text(CONFIGURATION.replace('kind = "thompson"', own))

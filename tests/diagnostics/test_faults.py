@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hrprob
+from hrprob._core.records import record
 from hrprob.diagnostics import calibration, health, outcomes, sbc, verdicts
 from hrprob.diagnostics.posteriors import posteriors
 from hrprob.diagnostics.replicate import draw_truths, gather
@@ -18,7 +19,6 @@ from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.gather import gather as rounds_of
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.noise import StudentT
-from hrprob.record import record
 
 pytestmark = pytest.mark.study
 

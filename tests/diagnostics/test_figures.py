@@ -7,8 +7,8 @@ import pytest
 import xarray
 from arviz_base import from_dict
 
-from hrprob import plots
 from hrprob.diagnostics import figures, sbc
+from hrprob.plot import plots
 
 
 def colours(figure):

@@ -6,7 +6,7 @@ import pytest
 
 import hrprob
 from hrprob.diagnostics import estimates, figures, page, reneging, sbc
-from hrprob.report import Report
+from hrprob.io.page import Report
 
 from .toy import PROBLEM, TARGET, toy
 

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hrprob._core.precision import double_precision
 from hrprob.diagnostics.posteriors import draws_of, moments_of, posteriors
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.models import Stays
-from hrprob.precision import double_precision
 
 from .toy import PROBLEM, TARGET, toy
 

@@ -1,4 +1,4 @@
-"""Predicted chances against what happened, on events whose chances are known."""
+"""Predicted probabilities against what happened, on events whose probabilities are known."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,10 @@ import xarray
 from scipy.stats import norm
 
 import hrprob
+from hrprob._core.errors import InvalidInput
 from hrprob.diagnostics import reneging, verdicts
 from hrprob.diagnostics.posteriors import posteriors
 from hrprob.diagnostics.replicate import draw_truths, gather
-from hrprob.errors import InvalidInput
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, make_model, make_prior
@@ -18,24 +18,24 @@ from .toy import PROBLEM, TARGET, toy
 
 
 def predicted(shift=0.0, sets=100, users=40, seed=0):
-    """Events with chances as said by the first predictor; the others say something else."""
+    """Events with probabilities as said by the first predictor; the others say something else."""
     rng = np.random.default_rng(seed)
-    chance = rng.uniform(0.1, 0.9, size=(sets, users))
-    said = np.clip(chance + shift, 0.01, 0.99)
+    probability = rng.uniform(0.1, 0.9, size=(sets, users))
+    said = np.clip(probability + shift, 0.01, 0.99)
     axes = ("predictor", "data_set", "user")
-    every = np.stack([said, np.full_like(said, 0.5), chance**2])
+    every = np.stack([said, np.full_like(said, 0.5), probability**2])
     return xarray.Dataset(
         {
-            "chance": (axes, every),
+            "probability": (axes, every),
             "stay_score": (axes, np.log(every)),
-            "left": (axes[1:], rng.uniform(size=chance.shape) < chance),
+            "left": (axes[1:], rng.uniform(size=probability.shape) < probability),
         },
         coords={"predictor": list(reneging.PREDICTORS)},
     )
 
 
 def test_chances_that_are_right_are_called_so():
-    # Two tests: were they independent, p < 0.5 would have chance 0.44; were they one, 0.25. The error over 40 is 0.079.
+    # Two tests: were they independent, p < 0.5 would have probability 0.44; were they one, 0.25. The error over 40 is 0.079.
     p = np.array([float(reneging.reliability(predicted(seed=seed)).p_value[0]) for seed in range(40)])
     assert p.min() > 1e-3
     assert 0.25 - 3 * 0.079 < np.mean(p < 0.5) < 0.44 + 3 * 0.079
@@ -43,15 +43,17 @@ def test_chances_that_are_right_are_called_so():
 
 @pytest.mark.parametrize("sets", [32, 200])
 def test_where_hardly_anybody_leaves_chances_that_are_right_are_called_so(sets):
-    # Half of the chances are below 0.08, a tenth below 0.0004: the lowest bins see nobody leave. A test that
-    # errs in one case of 20 does so in 15 of 300, and in more than 15 + 4 * 3.8 with chance 1e-4 at most.
+    # Half of the probabilities are below 0.08, a tenth below 0.0004: the lowest bins see nobody leave. A test that
+    # errs in one case of 20 does so in 15 of 300, and in more than 15 + 4 * 3.8 with probability 1e-4 at most.
     rng = np.random.default_rng(sets)
     strange = 0
     for _ in range(300):
-        chance = 0.8 * rng.beta(0.3, 1.0, size=(1, sets, 25))
-        left = rng.uniform(size=chance.shape[1:]) < chance[0]
+        probability = 0.8 * rng.beta(0.3, 1.0, size=(1, sets, 25))
+        left = rng.uniform(size=probability.shape[1:]) < probability[0]
         axes = ("predictor", "data_set", "user")
-        table = xarray.Dataset({"chance": (axes, chance), "left": (axes[1:], left)}, {"predictor": ["said"]})
+        table = xarray.Dataset(
+            {"probability": (axes, probability), "left": (axes[1:], left)}, {"predictor": ["said"]}
+        )
         strange += float(reneging.reliability(table).p_value[0]) < 0.05
     assert strange <= 15 + 4 * 3.8
 
@@ -70,7 +72,7 @@ def test_chances_that_are_off_are_not(shift):
 def test_scores_are_the_textbook_ones():
     table = predicted(sets=5, users=7)
     scores = reneging.scores(table)
-    p, left = table.chance.values[2], table.left.values
+    p, left = table.probability.values[2], table.left.values
     np.testing.assert_allclose(scores.brier[2], np.mean((p - left) ** 2))
     np.testing.assert_allclose(scores["log"][2], -np.mean(np.where(left, np.log(p), np.log(1 - p))))
     assert float(scores.brier_excess[0]) == 0.0
@@ -88,7 +90,7 @@ def test_predictions_are_for_the_next_user_by_those_before():
         u, w = draws.theta[2] @ x, draws.phi[2] @ x + 2.0
         p = norm.cdf((beta - u) / np.sqrt(w))
         at = {"data_set": 2, "user": place}
-        np.testing.assert_allclose(table.chance.sel(predictor="posterior").isel(at), p.mean())
+        np.testing.assert_allclose(table.probability.sel(predictor="posterior").isel(at), p.mean())
         m = data.played[2, seen]
         np.testing.assert_allclose(
             table.stay_score.sel(predictor="posterior").isel(at), np.log(np.mean(p * (1 - p) ** (m - 1)))
@@ -100,7 +102,7 @@ def test_predictions_are_for_the_next_user_by_those_before():
         both = np.repeat(data.stays.x[2, :seen], rounds, axis=0), np.repeat(mean, rounds)
         theta = glse.fit(*both).theta_
         largest = norm.cdf((beta - theta @ x) / 2.0)
-        np.testing.assert_allclose(table.chance.sel(predictor="σ_max").isel(at), largest)
+        np.testing.assert_allclose(table.probability.sel(predictor="σ_max").isel(at), largest)
 
 
 @pytest.mark.parametrize("users", [(), (12,), (4, 30)])

@@ -5,13 +5,16 @@ import numpy as np
 import pytest
 
 import hrprob
-from hrprob.diagnostics.replicate import CAP, Truths, Watched, draw_truths, gather, gather_blocks
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob.diagnostics.replicate import CAP, RecordingPolicy, Truths, draw_truths, gather, gather_blocks
 from hrprob.models import Rounds, Setting, Stays, make_prior
 from hrprob.policies.base import Seen
 
 PROBLEM = hrprob.Problem(
-    theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Ball(actions=3), satisfaction=hrprob.Uniform(-0.5, 0.5)
+    theta=[0.6, 0.3],
+    phi=[0.5, -0.9],
+    contexts=hrprob.Ball(actions=3),
+    satisfaction=hrprob.UniformLevels(-0.5, 0.5),
 )
 USERS, SETS, SEED = 12, 4, 5
 
@@ -55,9 +58,12 @@ def test_recording_stops_at_the_cap_and_stays_do_not(data):
 @pytest.mark.parametrize(("cap", "heard", "gone"), [(3.0, 3.0, False), (7.0, 7.0, True), (np.inf, 7.0, True)])
 def test_a_policy_hears_nothing_of_rounds_past_the_cap(cap, heard, gone):
     arms = hrprob.Problem(
-        theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Finite([np.eye(2)]), satisfaction=hrprob.Fixed(0.0)
+        theta=[0.6, 0.3],
+        phi=[0.5, -0.9],
+        contexts=hrprob.Finite([np.eye(2)]),
+        satisfaction=hrprob.FixedLevels(0.0),
     )
-    watched = Watched(inner=hrprob.KLULCB(eager=False), cap=cap).bind(arms, 5)
+    watched = RecordingPolicy(inner=hrprob.KLULCB(eager=False), cap=cap).bind(arms, 5)
     nothing = np.zeros(())
     stay = Seen(1.0, np.eye(2), 0, np.eye(2)[0], 0.0, 7.0, True, nothing, nothing, nothing, np.zeros(CAP))
     after = watched.update(watched.init(), stay._replace(left=jnp.asarray(True)))

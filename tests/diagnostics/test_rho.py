@@ -9,14 +9,14 @@ import pytest
 import xarray
 
 import hrprob
-from hrprob import config
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
 from hrprob.diagnostics import rho, verdicts
 from hrprob.diagnostics.replicate import Truths, gather
 from hrprob.diagnostics.study import study_of
-from hrprob.errors import InvalidInput
 from hrprob.estimation.posterior.laplace import Laplace
+from hrprob.io import config
 from hrprob.models import pad, stays
-from hrprob.precision import double_precision
 
 from .toy import PROBLEM, TARGET, toy
 
@@ -55,7 +55,7 @@ def test_sizes_are_two_a_decade():
 def test_in_the_fixed_design_contexts_do_not_depend_on_the_noise():
     problem = hrprob.Problem()
     fixed = rho.designs(problem, 50)["fixed"]
-    assert isinstance(fixed.problem.satisfaction, hrprob.Infinite)
+    assert isinstance(fixed.problem.satisfaction, hrprob.InfiniteLevels)
     assert fixed.problem.contexts.actions == 1
     assert fixed.policy.kind == "random"
     finite = hrprob.Problem(theta=[0.5], phi=[0.5], contexts=hrprob.Finite([[[0.9], [0.4]]]))
@@ -79,7 +79,7 @@ def test_a_function_of_contexts_keeps_its_actions():
     fixed = rho.designs(problem, 12)["fixed"]
     truths = Truths(*(np.tile(truth, (2, 1)) for truth in (problem.theta, problem.phi)))
     data = gather(fixed.problem, fixed.policy, truths, users=12, seed=0)
-    # One round each, and both actions served: only one of them in 24 picks has a chance of 1e-7.
+    # One round each, and both actions served: only one of them in 24 picks has a probability of 1e-7.
     assert np.all(data.stays.rounds == 1)
     assert {tuple(x) for x in data.stays.x.reshape(-1, 2)} == {(0.9, 0.0), (0.0, 0.5)}
 
@@ -195,7 +195,7 @@ def test_the_printed_set_is_hundreds_of_times_too_wide(compared):
     ratio = of.posterior_radius / of["quantile"]
     assert np.all((ratio > 0.67) & (ratio < 1.5))
     assert np.all(of.posterior_mass == 1.0)
-    # Twenty fits: the 90 % set misses more than seven with chance 4e-4.
+    # Twenty fits: the 90 % set misses more than seven with probability 4e-4.
     assert np.all(found.posterior_coverage >= 13 / 20)
 
 
@@ -230,7 +230,7 @@ def test_the_factor_is_what_the_printed_radius_may_shrink_by(compared):
 @pytest.mark.parametrize("number", [20, 64])
 def test_a_new_replication_is_below_the_quantile_as_often_as_it_says(number):
     rng = np.random.default_rng(0)
-    values = rng.uniform(size=(number, 20_000))  # so that a quantile is the chance to be below it
+    values = rng.uniform(size=(number, 20_000))  # so that a quantile is the probability to be below it
     inside = rho._quantile(values, 0.9)
     # 20 000 quantiles, each off by 0.07 at most: five errors of their mean are 0.0025.
     assert inside.mean() == pytest.approx(0.9, abs=0.0025 + 1 / number**2)
@@ -291,6 +291,6 @@ def test_a_set_that_covers_as_often_as_it_says_is_not_blamed(compared):
     problem, found = compared
     parts = {"fixed": rho.owed(found, problem)}
     for covered, good in ((0.875, True), (0.7, False)):
-        # 35 and 28 of 40: as few have a chance of 0.37 and of 1e-4 where it should be 0.9.
+        # 35 and 28 of 40: as few have a probability of 0.37 and of 1e-4 where it should be 0.9.
         altered = found.assign(coverage_simultaneous=xarray.full_like(found.coverage_simultaneous, covered))
         assert verdicts.on_sets({"fixed": altered}, parts)[0].good is good

@@ -114,7 +114,7 @@ def test_few_data_sets_do_not_make_an_engine_sound(data_sets, good, quantities):
     assert ("laplace passes" in said.words) is (good is True)
     assert f"{data_sets} data sets show shares that are off by more than" in said.words
     assert said.words.endswith(" only") is (good is None)
-    assert "fail with chance at most 1%" in said.words
+    assert "fail with probability at most 1%" in said.words
     piled = places.copy(data=np.where(np.arange(quantities)[:, None] == 1, 0.3 * even, places))
     failed = verdicts.on_sbc("laplace", sbc.judge(piled))[0]
     assert failed.good is False

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
 from hrprob.estimation.confidence import ConfidenceSets, lipschitz_constants
 from hrprob.lifetime import h, h_gradient
 from hrprob.noise import TruncatedNormal
-from hrprob.precision import double_precision
-from hrprob.problem.link import Affine
+from hrprob.problem.links import Affine
 
 SETTINGS = {
     "variance_max": 3.3,
@@ -140,7 +140,7 @@ def test_unusable_settings_are_refused(change, message):
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, 1.2, -0.1, math.nan])
-def test_delta_must_be_a_chance(delta):
+def test_delta_must_be_a_probability(delta):
     for call in (
         lambda: PAPER.alpha1(10, delta),
         lambda: PAPER.alpha2(delta),

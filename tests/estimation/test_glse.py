@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import ConfidenceSets
-from hrprob.precision import double_precision
-from hrprob.problem.link import Affine
+from hrprob.problem.links import Affine
 
 LINK = Affine(slope=1.3, offset=2.1)
 ADD, SHERMAN_MORRISON = jax.jit(glse.add), jax.jit(glse.sherman_morrison)

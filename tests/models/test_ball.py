@@ -6,9 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from hrprob._core.precision import double_precision
 from hrprob.models.ball import from_ball, log_volume, to_ball
 from hrprob.models.priors import BallTransform
-from hrprob.precision import double_precision
 
 mpmath.mp.dps = 40
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 import hrprob
+from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.laplace import Normal
-from hrprob.policies import make
-from hrprob.precision import double_precision
+from tests.helpers import make
 
 PROBLEM = hrprob.Problem(theta=[0.5, 0.2], phi=[0.3, -0.2], contexts=hrprob.Ball(actions=2))
 MEAN = np.array([0.6, -0.1, 0.3, 0.2])

@@ -1,4 +1,4 @@
-"""The policies beyond the paper: as their plain twins, and right where the answer is known."""
+"""The policies beyond the paper: as their plain reference versions, and right where the answer is known."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ import numpy as np
 import pytest
 
 import hrprob
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import Purpose, Source, trial_keys
 from hrprob.comparison.coverage import coverage
-from hrprob.errors import InvalidInput
 from hrprob.estimation import glse, weighted
-from hrprob.policies import DEFAULT, kinds, make
+from hrprob.policies import DEFAULT, POLICIES
 from hrprob.policies.contextual_ids import quasi_normal
 from hrprob.policies.exact_optimism import largest_value
 from hrprob.policies.ids import _between, best_mixture
-from hrprob.precision import double_precision
-from hrprob.problem.arrivals import arrivals
+from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.engine import advance, begin
-from hrprob.source import Purpose, Source, trial_keys
+from tests.helpers import make
 
 USERS, TRIALS, SEED = 26, 2, 3
 PROBLEM = hrprob.Problem(
@@ -32,20 +33,22 @@ PROBLEM = hrprob.Problem(
     phi=[0.9, 0.3, -1.0],
     link=hrprob.Affine(0.8, 2.0),
     contexts=hrprob.Sphere(5),
-    satisfaction=hrprob.Uniform(-0.5, 1.0),
+    satisfaction=hrprob.UniformLevels(-0.5, 1.0),
 )
 ONE_SET = hrprob.Problem(
     theta=[0.1, 0.2, 0.3, 0.45],
     phi=[-0.5, 0.3, 0.0, 0.2],
     contexts=hrprob.Finite([0.9 * np.eye(4)]),
-    satisfaction=hrprob.Fixed(-0.2),
+    satisfaction=hrprob.FixedLevels(-0.2),
 )
 
 
 @pytest.fixture(scope="module")
-def twins() -> ModuleType:
-    """The slow versions, twins.py beside this file."""
-    spec = importlib.util.spec_from_file_location("twins", Path(__file__).with_name("twins.py"))
+def references() -> ModuleType:
+    """The slow versions, reference_policies.py beside this file."""
+    spec = importlib.util.spec_from_file_location(
+        "reference_policies", Path(__file__).with_name("reference_policies.py")
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -75,7 +78,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], hrprob.Problem]] = {
 }
 
 
-def check_twin(twins: ModuleType, twin: type, policy: Any, problem: hrprob.Problem, users: int) -> None:
+def check_against_reference(
+    references: ModuleType, reference: type, policy: Any, problem: hrprob.Problem, users: int
+) -> None:
     """Every action of a compiled run is the best by the twin's index, given the same past."""
     run = hrprob.simulate(problem, {"it": policy}, users=users, trials=TRIALS, seed=SEED, keep="all")
     with double_precision():
@@ -84,7 +89,7 @@ def check_twin(twins: ModuleType, twin: type, policy: Any, problem: hrprob.Probl
         arrived = arrivals(problem, keys, numbers)
         noise = np.asarray(problem.noise.draw(Source(keys, jnp.asarray(numbers)), 512))
         for trial in range(TRIALS):
-            slow = twin(policy, problem, users)
+            slow = reference(policy, problem, users)
             for place in range(users):
                 contexts = np.asarray(arrived.contexts[place, :, :, trial])
                 beta = float(arrived.beta[place, trial])
@@ -99,7 +104,7 @@ def check_twin(twins: ModuleType, twin: type, policy: Any, problem: hrprob.Probl
                 )
                 length = int(run.lifetime.values[0, trial, place])
                 assert length == int(np.argmax(np.asarray(outcomes) < beta)) + 1
-                slow.stays.append(twins.Stay(contexts, beta, action, np.asarray(outcomes)[:length]))
+                slow.stays.append(references.Stay(contexts, beta, action, np.asarray(outcomes)[:length]))
 
 
 # One of each kind is played every time.
@@ -114,21 +119,23 @@ FIRST = list({kind: variant for variant, (kind, _, _) in reversed(VARIANTS.items
         for variant in VARIANTS
     ],
 )
-def test_compiled_is_as_the_plain_loop(twins: ModuleType, variant: str) -> None:
+def test_compiled_is_as_the_plain_loop(references: ModuleType, variant: str) -> None:
     kind, parameters, problem = VARIANTS[variant]
     users = 44 if kind == "greedy-first" else USERS
-    check_twin(twins, twins.TWINS[kind], make(kind, parameters), problem, users)
+    check_against_reference(
+        references, references.REFERENCE_POLICIES[kind], make(kind, parameters), problem, users
+    )
 
 
 @pytest.mark.slow
-def test_calibrated_is_as_the_plain_loop(twins: ModuleType) -> None:
+def test_calibrated_is_as_the_plain_loop(references: ModuleType) -> None:
     """Up to 20 users quantiles are due after each of them."""
     policy = make("hr-ucb-exact", ALL | {"radius": "calibrated"})
-    check_twin(twins, twins.HRUCBCalibrated, policy, PROBLEM, 18)
+    check_against_reference(references, references.HRUCBCalibrated, policy, PROBLEM, 18)
 
 
-def test_every_kind_here_has_a_twin(twins: ModuleType) -> None:
-    assert set(twins.TWINS) == {kind for kind, _, _ in VARIANTS.values()}
+def test_every_kind_here_has_a_reference(references: ModuleType) -> None:
+    assert set(references.REFERENCE_POLICIES) == {kind for kind, _, _ in VARIANTS.values()}
 
 
 # Known answers.
@@ -255,7 +262,7 @@ def test_the_largest_value_is_the_maximum_over_the_box() -> None:
 
 def test_best_mixture_is_the_least_of_a_grid() -> None:
     rng = np.random.default_rng(2)
-    chances = np.linspace(0, 1, 401)
+    probabilities = np.linspace(0, 1, 401)
     for _ in range(20):
         regret, gain = rng.uniform(0.1, 2, 4), rng.uniform(0.01, 1, 4)
         with double_precision():
@@ -263,8 +270,8 @@ def test_best_mixture_is_the_least_of_a_grid() -> None:
         got = (q * regret[a] + (1 - q) * regret[b]) ** 2 / (q * gain[a] + (1 - q) * gain[b])
         least = min(
             np.min(
-                (chances * regret[i] + (1 - chances) * regret[j]) ** 2
-                / (chances * gain[i] + (1 - chances) * gain[j])
+                (probabilities * regret[i] + (1 - probabilities) * regret[j]) ** 2
+                / (probabilities * gain[i] + (1 - probabilities) * gain[j])
             )
             for i in range(4)
             for j in range(4)
@@ -327,7 +334,7 @@ def test_kl_ulcb_tries_every_arm_first() -> None:
 @pytest.mark.parametrize(
     ("problem", "field"),
     [
-        (ONE_SET.replace(satisfaction=hrprob.Uniform(-1, 0)), "satisfaction"),
+        (ONE_SET.replace(satisfaction=hrprob.UniformLevels(-1, 0)), "satisfaction"),
         (ONE_SET.replace(contexts=hrprob.Sphere(4)), "contexts.sets"),
         (ONE_SET.replace(contexts=hrprob.Finite([0.9 * np.eye(4), 0.5 * np.eye(4)])), "contexts.sets"),
     ],
@@ -344,14 +351,14 @@ def test_a_rare_error_cannot_be_calibrated() -> None:
 
 
 def test_there_is_a_default() -> None:
-    assert kinds()[DEFAULT.kind] is DEFAULT
+    assert POLICIES.kinds()[DEFAULT.kind] is DEFAULT
     assert not DEFAULT.knows_truth
 
 
 @pytest.mark.study
 def test_the_default_where_greedy_is_linear() -> None:
     """One set of actions: greedy ends near 3000 ± 400 (20 trials), the default near 200 ± 60."""
-    problem = ONE_SET.replace(satisfaction=hrprob.Uniform(-1.0, 0.5))
+    problem = ONE_SET.replace(satisfaction=hrprob.UniformLevels(-1.0, 0.5))
     policies = {"default": DEFAULT(), "greedy": hrprob.Greedy()}
     run = hrprob.simulate(problem, policies, users=10000, trials=20, seed=0, keep=1000)
     last = run.regret.isel(user=-1).mean("trial")

@@ -13,21 +13,22 @@ import numpy as np
 import pytest
 
 import hrprob
-from hrprob.errors import InvalidInput
-from hrprob.policies import Policy, Seen, describe, kinds, make
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob.policies import POLICIES, Policy, Seen
 from hrprob.policies.bayes import BayesLearner
 from hrprob.policies.learners import GLSEState, RidgeState, WeightedState
-from hrprob.precision import double_precision
 from hrprob.simulation.engine import advance
+from tests.helpers import make
 
 ACTIONS, DIMENSION, USERS, TRIALS = 4, 3, 12, 3
 SETS = np.random.default_rng(0).uniform(-0.5, 0.5, size=(5, ACTIONS, DIMENSION))
 PROBLEM = hrprob.Problem(
     theta=[0.6, -0.3, 0.2], phi=[0.5, 0.2, -0.8], contexts=hrprob.Finite(SETS), link=hrprob.Affine(0.8, 2.0)
 )
-KINDS = kinds()
+KINDS = POLICIES.kinds()
 # A policy that is defined on some problems only has one of these.
-OWN = {"kl-ulcb": PROBLEM.replace(contexts=hrprob.Finite(SETS[:1]), satisfaction=hrprob.Fixed(0.2))}
+OWN = {"kl-ulcb": PROBLEM.replace(contexts=hrprob.Finite(SETS[:1]), satisfaction=hrprob.FixedLevels(0.2))}
 # Posteriors take long to interpret: a search without the points that refine it is the same code otherwise.
 QUICKER = {"engine": {"kind": "laplace", "points": 0}}
 QUICK = {kind: QUICKER for kind, cls in KINDS.items() if issubclass(cls, BayesLearner)}
@@ -63,7 +64,7 @@ def step(policy: Policy, state: Any, user: jax.Array, given: Given) -> tuple[Any
         beta=given.beta,
         played=jnp.asarray(3.0),
         left=jnp.asarray(True),
-        taken=jnp.asarray(3.0),
+        sampled=jnp.asarray(3.0),
         total=given.outcomes.sum(),
         squares=(given.outcomes**2).sum(),
         outcomes=given.outcomes,
@@ -161,7 +162,7 @@ def test_learns_nothing_from_rounds_not_taken(policy: Policy) -> None:
         beta=now.beta,
         played=jnp.asarray(7.0),
         left=jnp.asarray(True),
-        taken=jnp.zeros(()),
+        sampled=jnp.zeros(()),
         total=jnp.zeros(()),
         squares=jnp.zeros(()),
         outcomes=now.outcomes,
@@ -181,7 +182,7 @@ def test_quota(policy: Policy) -> None:
 
 
 def parameters(kind: str) -> dict[str, Any]:
-    return next(entry["parameters"] for entry in describe() if entry["kind"] == kind)
+    return next(entry["parameters"] for entry in POLICIES.describe() if entry["kind"] == kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -211,7 +212,7 @@ def test_every_parameter_is_documented(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_description_is_one_sentence(kind: str) -> None:
-    description = next(entry["description"] for entry in describe() if entry["kind"] == kind)
+    description = next(entry["description"] for entry in POLICIES.describe() if entry["kind"] == kind)
     assert description.endswith(".")
     assert len(description) > 20
 
@@ -311,7 +312,7 @@ def test_wrong_parameters_are_listed_for_every_kind() -> None:
 )
 def test_wrong_parameters(kind: str, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
-        make(kind, wrong)
+        KINDS[kind](**wrong)
     message = str(caught.value)
     # What it must be, what was got, and what would do.
     assert re.fullmatch(r"`\w+` must .+, got .+: .+", message)
@@ -319,7 +320,7 @@ def test_wrong_parameters(kind: str, wrong: dict[str, Any]) -> None:
 
 
 def test_an_unknown_kind() -> None:
-    with pytest.raises(InvalidInput, match=r"`kind` must be one of .*'hr-ucb'"):
+    with pytest.raises(InvalidInput, match=r"`policy.kind` must be one of .*'hr-ucb'.*did you mean `hr-ucb`"):
         make("hr-cub", {})
 
 
@@ -381,7 +382,7 @@ def test_numbers_share_a_program_and_options_do_not(kind: str) -> None:
     other = TINY.replace(
         theta=[0.1],
         link=hrprob.Affine(0.5, 3),
-        satisfaction=hrprob.Uniform(-2, 0),
+        satisfaction=hrprob.UniformLevels(-2, 0),
         contexts=hrprob.Ball(TINY.contexts.actions),
     )
     for programs, variants in enumerate(PROGRAMS[kind], start=1):

@@ -11,19 +11,20 @@ import pytest
 from scipy import stats
 
 import hrprob
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import trial_keys
+from hrprob._core.records import record
 from hrprob.estimation.posterior.base import fit
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Model, Setting, Stays, base, make_model, make_prior, priors, register
 from hrprob.models.ball import to_ball
-from hrprob.policies import Seen, ledger, make
+from hrprob.policies import Seen, ledger
 from hrprob.policies.bayes import refit_times
-from hrprob.precision import double_precision
-from hrprob.problem.arrivals import arrivals
-from hrprob.record import record
+from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.engine import advance, begin
-from hrprob.source import trial_keys
+from tests.helpers import make
 
 BAYESIAN = ["thompson", "thompson-known-variance", "thompson-homoscedastic", "bayes-greedy", "bayes-ucb"]
 
@@ -38,7 +39,7 @@ def seen(user, row, action=0, **changes):
         "beta": jnp.zeros(()),
         "played": jnp.asarray(3.0),
         "left": jnp.asarray(True),
-        "taken": jnp.asarray(2.0),
+        "sampled": jnp.asarray(2.0),
         "total": jnp.asarray(float(row)),
         "squares": jnp.asarray(float(row * row) + 1.0),
         "outcomes": jnp.full(16, float(row)),
@@ -66,7 +67,7 @@ def test_stays_are_kept_where_they_belong():
     policy = make("thompson", {"engine": "svi", "warmup": 2})
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=40)
-        one = {"taken": jnp.ones(())}
+        one = {"sampled": jnp.ones(())}
         state = serve(bound, bound.init(), *(seen(1, 1, action, **one) for action in (3, 3, 5)))
         state = serve(bound, state, seen(2, 1, 3, **one))
         state = serve(bound, state, seen(3, 7))
@@ -82,14 +83,14 @@ def test_single_outcomes_are_kept_where_a_model_needs_them():
     policy = make("thompson", {"engine": "laplace", "model": "student-t", "warmup": 1})
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=40)
-        single = {"taken": jnp.ones(()), "outcomes": jnp.asarray([2.5])}
-        none = {"taken": jnp.zeros(()), "outcomes": jnp.asarray([9.0])}
+        single = {"sampled": jnp.ones(()), "outcomes": jnp.asarray([2.5])}
+        none = {"sampled": jnp.zeros(()), "outcomes": jnp.asarray([9.0])}
         state = bound.init()
         for what in (single, none, single):
             state = bound.update(state, seen(1, 1, 3, **what))
         state = state._replace(ledger=ledger.close(state.ledger, jnp.asarray(-1)))
         state = bound.update(state, seen(2, 7))
-        long = seen(3, 8, taken=jnp.asarray(40.0))
+        long = seen(3, 8, sampled=jnp.asarray(40.0))
         state = state._replace(ledger=ledger.close(state.ledger, jnp.asarray(0)))
         state = bound.update(state, long)
         state = state._replace(ledger=ledger.close(state.ledger, jnp.asarray(1)))
@@ -112,7 +113,7 @@ def test_warm_up_rounds_are_taken_as_long_as_they_can_be_written_down():
         @jax.jit
         def play(state, samples, user, action, context):
             one = jnp.minimum(bound.quota(state, samples, user, context), 1.0)
-            changes = {"user": user, "action": action, "context": context, "taken": one}
+            changes = {"user": user, "action": action, "context": context, "sampled": one}
             return bound.update(state, seen(1, 1, outcomes=jnp.asarray([2.5]))._replace(**changes)), one
 
         state = bound.init()
@@ -136,10 +137,10 @@ def test_an_eager_policy_has_a_row_for_each_action():
             x = jnp.asarray([0.05 * action, 0.1, 0.0, 0.0])
             room = float(bound.quota(state, jnp.zeros(()), jnp.ones(()), x))
             taken.append(min(room, 1.0))
-            one = {"taken": jnp.asarray(taken[-1]), "total": jnp.asarray(2.0 * taken[-1]), "context": x}
+            one = {"sampled": jnp.asarray(taken[-1]), "total": jnp.asarray(2.0 * taken[-1]), "context": x}
             state = bound.update(state, seen(1, 2, action, **one))
         state = bound.depart(state, jnp.ones(()))
-        state = serve(bound, state, seen(2, 4, 0, taken=jnp.ones(())))
+        state = serve(bound, state, seen(2, 4, 0, sampled=jnp.ones(())))
     # Eight actions have a row; for the ninth, 6, there is none left, and its round is not taken.
     assert taken == [1.0] * 10 + [0.0, 1.0]
     assert state.ledger.rows.rounds[:10].tolist() == [3.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0]
@@ -151,7 +152,7 @@ def test_an_eager_policy_has_a_row_for_each_action():
 @pytest.mark.parametrize("model", ["gaussian", pytest.param("student-t", marks=pytest.mark.study)])
 def test_a_round_is_taken_where_it_can_be_written_down(model):
     """Stays are long here: lazy and eager, what counts as taken is what the ledger has."""
-    problem = hrprob.Problem(satisfaction=hrprob.Fixed(-3.0))
+    problem = hrprob.Problem(satisfaction=hrprob.FixedLevels(-3.0))
     for eager in (False, True):
         policy = make("thompson", {"engine": {"kind": "svi", "steps": 5}, "model": model, "eager": eager})
         with double_precision():
@@ -161,7 +162,7 @@ def test_a_round_is_taken_where_it_can_be_written_down(model):
         carry, served = jax.tree.map(np.asarray, (carry, served))
         rows = carry.learning.state.ledger.rows
         written = (rows.rounds if model == "gaussian" else rows.weight.sum(axis=1)).sum(axis=0)
-        np.testing.assert_array_equal(written, carry.learning.taken)
+        np.testing.assert_array_equal(written, carry.learning.sample_size)
         if model == "gaussian" and not eager:
             np.testing.assert_array_equal(written, served.lifetime.sum(axis=0))
         else:
@@ -170,7 +171,7 @@ def test_a_round_is_taken_where_it_can_be_written_down(model):
 
 @pytest.mark.slow  # unless the test above has compiled its program
 def test_growth_limits_what_is_written_down():
-    problem = hrprob.Problem(satisfaction=hrprob.Fixed(-1.0))
+    problem = hrprob.Problem(satisfaction=hrprob.FixedLevels(-1.0))
     policy = make("thompson", {"engine": {"kind": "svi", "steps": 5}, "growth": 2.5})
     with double_precision():
         bound, keys = policy.bind(problem, users=12), trial_keys(0, np.arange(3))
@@ -213,7 +214,7 @@ def test_closed_forms_are_those_of_all_rounds_at_once(kind):
         for row in range(6):
             each = {
                 "context": jnp.asarray(x[row]),
-                "taken": jnp.asarray(m[row]),
+                "sampled": jnp.asarray(m[row]),
                 "total": jnp.asarray(total[row]),
             }
             state = bound.update(state, seen(row + 1, 0, **each))
@@ -246,7 +247,7 @@ def choices(kind, parameters, keys, beta):
     bound = make(kind, parameters).bind(SMALL, users=10)
     state, update = bound.init(), jax.jit(bound.update)
     for row, (x, m, total, squares) in enumerate(zip(*some_stays(), strict=True)):
-        state = update(state, seen(row + 1, 0, context=x, taken=m, total=total, squares=squares))
+        state = update(state, seen(row + 1, 0, context=x, sampled=m, total=total, squares=squares))
     return picks(bound, state, keys, beta).tolist()
 
 
@@ -265,11 +266,11 @@ def test_thompson_with_known_variance_serves_the_best_action_under_its_draw():
         keys = jax.random.split(jax.random.key(0), 40)
         pairs = jax.vmap(jax.random.split)(keys)
         noise = np.asarray(jax.vmap(lambda key: jax.random.normal(key, (32, 2)))(pairs[:, 0]))
-        chance = np.asarray(jax.vmap(lambda key: jax.random.uniform(key, (32,)))(pairs[:, 1]))
+        probability = np.asarray(jax.vmap(lambda key: jax.random.uniform(key, (32,)))(pairs[:, 1]))
         for scale in (1.0, 0.4):
             tries = mean + scale * noise @ factor.T
             size = np.sum(tries**2, axis=-1)
-            kept = (size <= 1) & (chance < np.exp(2.0 * (size - 1)))
+            kept = (size <= 1) & (probability < np.exp(2.0 * (size - 1)))
             assert kept.any(axis=1).all()
             theta = tries[np.arange(40), np.argmax(kept, axis=1)]
             wanted = best(theta, CONTEXTS @ SMALL.phi + 2, beta)
@@ -310,7 +311,7 @@ def test_under_a_gaussian_prior_particles_weigh_what_they_should():
         bound = policy.bind(SMALL, users=10)
         state, update = bound.init(), jax.jit(bound.update)
         for row in range(6):
-            what = {"context": x[row], "taken": m[row], "total": total[row], "squares": squares[row]}
+            what = {"context": x[row], "sampled": m[row], "total": total[row], "squares": squares[row]}
             state = update(state, seen(row + 1, 0, **what))
         phi = np.asarray(to_ball(state.belief.z, 2.0))
     w = phi @ x.T + 2
@@ -337,7 +338,7 @@ def test_under_a_gaussian_prior_the_belief_is_that_of_a_fit():
         state = bound.init()
         depart = jax.jit(bound.depart)
         for row in range(3):
-            values = {"context": [x[row]], "taken": m[row], "total": total[row], "squares": squares[row]}
+            values = {"context": [x[row]], "sampled": m[row], "total": total[row], "squares": squares[row]}
             state = bound.update(state, seen(row + 1, 0, **{k: jnp.asarray(v) for k, v in values.items()}))
             state = depart(state, jnp.asarray(row + 1.0))
         rows = Stays(np.array(x)[:, None], *(np.array(column) for column in (m, total, squares)))
@@ -375,7 +376,7 @@ class Plain(priors.Uniform):
 def test_what_cannot_be_is_refused(kind, parameters, field):
     with pytest.raises(InvalidInput) as complaint:
         make(kind, parameters)
-    assert complaint.value.field == field
+    assert complaint.value.field == f"policy.{field}"
 
 
 class Open(Model):
@@ -416,7 +417,7 @@ class Program(Model):
 )
 def test_a_policy_plays_no_model_that_its_engine_cannot_see(model, engine, words):
     made = type(model.__name__, (model,), {"__doc__": model.__doc__})
-    before = dict(base._REGISTRY)
+    before = dict(base.MODELS._classes)
     try:
         policy = make("thompson", {"engine": engine, "model": register("own-model")(made)()})
         with pytest.raises(InvalidInput, match=words):
@@ -425,8 +426,8 @@ def test_a_policy_plays_no_model_that_its_engine_cannot_see(model, engine, words
             hrprob.simulate(hrprob.Problem(), {"plain": hrprob.Random(), "mine": policy}, users=5, trials=1)
         assert complaint.value.field.startswith('policy "mine".')
     finally:
-        base._REGISTRY.clear()
-        base._REGISTRY.update(before)
+        base.MODELS._classes.clear()
+        base.MODELS._classes.update(before)
 
 
 @record()
@@ -448,7 +449,7 @@ def test_who_learns_within_a_stay(engine, learns):
     with double_precision():
         bound = make("thompson", {"engine": engine, "eager": True, "refit": 1.0}).bind(hrprob.Problem(), 5)
         first = bound.init()
-        after = bound.update(first, seen(1, 2, taken=jnp.ones(())))
+        after = bound.update(first, seen(1, 2, sampled=jnp.ones(())))
     same = [np.array_equal(a, b) for a, b in zip(first.belief, after.belief, strict=True)]
     assert all(same) != learns
 
@@ -500,7 +501,7 @@ def test_units_of_outcomes_do_not_matter(kind):
             link=hrprob.Affine(unit**2, 2.0 * unit**2),
             bounds=hrprob.Bounds(unit, 2.0),
             contexts=hrprob.Ball(actions=3),
-            satisfaction=hrprob.Uniform(-unit, 0.5 * unit),
+            satisfaction=hrprob.UniformLevels(-unit, 0.5 * unit),
         )
         return hrprob.simulate(problem, make(kind, {}), users=40, trials=2, seed=1)
 

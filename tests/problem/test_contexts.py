@@ -12,14 +12,14 @@ import pytest
 from scipy import stats
 
 import hrprob
-from hrprob.errors import InvalidInput
-from hrprob.precision import double_precision
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import Source, trial_keys
 from hrprob.problem import read_context_sets
-from hrprob.source import Source, trial_keys
 
 USERS, ACTIONS, TRIALS = 1000, 5, 4
 N = USERS * ACTIONS * TRIALS
-ERRORS = 4.0  # a chance of 6e-5 each, and the seed is fixed
+ERRORS = 4.0  # a probability of 6e-5 each, and the seed is fixed
 
 
 def sample(contexts: Any, dimension: int) -> np.ndarray:

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 import hrprob
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
 from hrprob.noise import NORMAL
-from hrprob.problem.objective import total
+from hrprob.problem.objectives import total
 
 U, W = np.array([0.4, -0.3, 0.8]), np.array([2.0, 0.7, 1.1])
 
@@ -56,23 +56,25 @@ def test_what_earns_nothing_is_worth_nothing_for_ever():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", [hrprob.Lifetime(), hrprob.Reward(), hrprob.MeanVariance(0.4)])
-@pytest.mark.parametrize("satisfaction", [hrprob.Uniform(), hrprob.Redrawn(), hrprob.Hidden()])
+@pytest.mark.parametrize(
+    "satisfaction", [hrprob.UniformLevels(), hrprob.RedrawnLevels(), hrprob.HiddenLevels()]
+)
 def test_costs_of_rounds_add_up_to_what_a_stay_loses(objective, satisfaction):
     """With one action throughout, the rounds of a stay cost v* − v in expectation, over levels if hidden."""
     problem = hrprob.Problem(objective=objective, satisfaction=satisfaction)
-    beta = np.linspace(-1.0, 1.0, 20001) if isinstance(satisfaction, hrprob.Hidden) else np.array(-0.4)
+    beta = np.linspace(-1.0, 1.0, 20001) if isinstance(satisfaction, hrprob.HiddenLevels) else np.array(-0.4)
     values = np.asarray(problem.value(U, W, -0.4))
     best = values.max()
     for u, w, v in zip(U, W, values, strict=True):
         cost = np.asarray(problem.rules.round_cost(best, v, u, w, beta))
-        expected_rounds = 1 / np.asarray(satisfaction.leaving_chance(u, w, beta, NORMAL))
+        expected_rounds = 1 / np.asarray(satisfaction.reneging_probability(u, w, beta, NORMAL))
         # Over a grid of 20001 levels, the trapezoidal rule is right to 1e-8.
         whole = cost * expected_rounds
         mean = np.trapezoid(whole, beta) / 2 if beta.ndim else float(whole)
         assert mean == pytest.approx(best - v, abs=1e-6)
         rest = np.asarray(problem.rules.rest_cost(best, v, u, w, beta))
         np.testing.assert_allclose(rest, whole, atol=1e-9)
-        if not isinstance(satisfaction, hrprob.Hidden):
+        if not isinstance(satisfaction, hrprob.HiddenLevels):
             assert cost >= 0
 
 
@@ -84,7 +86,7 @@ def test_a_round_of_what_nobody_leaves_costs_what_it_loses():
     def costs(best, values):
         return np.asarray(rules.round_cost(best, np.array(values), u, w, beta)).tolist()
 
-    best = 0.09 / float(rules.satisfaction.leaving_chance(0.09, 3.71, beta, rules.noise))
+    best = 0.09 / float(rules.satisfaction.reneging_probability(0.09, 3.71, beta, rules.noise))
     assert costs(best, [-math.inf, best]) == [0.09, 0.0]
     # Beside what earns for ever a round costs as much as a stay.
     assert costs(math.inf, [-math.inf, 0.0]) == [math.inf, math.inf]

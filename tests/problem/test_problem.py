@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 import hrprob
-from hrprob.errors import InvalidInput
-from hrprob.precision import double_precision
-from hrprob.source import Source, trial_keys
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import Source, trial_keys
 
 
 def levels(satisfaction: Any, users: int = 2000, trials: int = 5) -> np.ndarray:
@@ -23,23 +23,23 @@ def levels(satisfaction: Any, users: int = 2000, trials: int = 5) -> np.ndarray:
 
 
 def test_uniform_levels() -> None:
-    sample = levels(hrprob.Uniform(-0.5, 2.0))
+    sample = levels(hrprob.UniformLevels(-0.5, 2.0))
     assert sample.shape == (2000, 5)
     assert stats.kstest(sample.ravel(), stats.uniform(-0.5, 2.5).cdf).pvalue > 1e-4
 
 
 def test_levels_that_do_not_vary() -> None:
-    assert np.all(levels(hrprob.Fixed(0.3)) == 0.3)
-    assert np.all(levels(hrprob.Infinite()) == math.inf)
-    assert np.all(levels(hrprob.Uniform(0.7, 0.7)) == 0.7)
+    assert np.all(levels(hrprob.FixedLevels(0.3)) == 0.3)
+    assert np.all(levels(hrprob.InfiniteLevels()) == math.inf)
+    assert np.all(levels(hrprob.UniformLevels(0.7, 0.7)) == 0.7)
 
 
 @pytest.mark.parametrize(
     ("satisfaction", "support"),
     [
-        (hrprob.Uniform(-1, 2), (-1, 2)),
-        (hrprob.Fixed(0.5), (0.5, 0.5)),
-        (hrprob.Infinite(), (math.inf, math.inf)),
+        (hrprob.UniformLevels(-1, 2), (-1, 2)),
+        (hrprob.FixedLevels(0.5), (0.5, 0.5)),
+        (hrprob.InfiniteLevels(), (math.inf, math.inf)),
     ],
 )
 def test_support(satisfaction: Any, support: tuple[float, float]) -> None:
@@ -49,10 +49,13 @@ def test_support(satisfaction: Any, support: tuple[float, float]) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: hrprob.Uniform(1.0, 0.0), "`high` must be at least `low` = 1, got 0.0: swap the two"),
-        (lambda: hrprob.Uniform(-math.inf, 0.0), "`low` must be a finite number"),
-        (lambda: hrprob.Fixed(math.inf), "`level` must be a finite number, got inf: for β = ∞ take the kind"),
-        (lambda: hrprob.Fixed("0"), "`level` must be a finite number"),
+        (lambda: hrprob.UniformLevels(1.0, 0.0), "`high` must be at least `low` = 1, got 0.0: swap the two"),
+        (lambda: hrprob.UniformLevels(-math.inf, 0.0), "`low` must be a finite number"),
+        (
+            lambda: hrprob.FixedLevels(math.inf),
+            "`level` must be a finite number, got inf: for β = ∞ take the kind",
+        ),
+        (lambda: hrprob.FixedLevels("0"), "`level` must be a finite number"),
         (lambda: hrprob.Affine(slope=0.0), "`slope` must be above 0"),
         (lambda: hrprob.Affine(offset=-1.0), "`offset` must be above 0"),
         (lambda: hrprob.Bounds(theta=0.0), "`theta` must be above 0"),

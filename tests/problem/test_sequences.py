@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import hrprob
-from hrprob import config
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import WARMUP_USERS, trial_keys
+from hrprob._core.records import describe
 from hrprob.comparison.coverage import coverage
 from hrprob.diagnostics.replicate import Truths, gather
-from hrprob.errors import InvalidInput
-from hrprob.precision import double_precision
-from hrprob.problem.arrivals import Arrivals, arrivals
-from hrprob.record import describe
-from hrprob.source import WARMUP_USERS, trial_keys
+from hrprob.io import config
+from hrprob.simulation.arrivals import Arrivals, arrivals
 
 THETA, PHI = [0.6, 0.5, 0.5, 0.3], [0.5, 0.2, 0.8, 0.9]
 SETS = np.random.default_rng(0).uniform(-0.4, 0.4, size=(3, 2, 4))

@@ -6,8 +6,8 @@ import re
 import pytest
 import xarray
 
+from hrprob._core.errors import InvalidInput
 from hrprob.cli import main
-from hrprob.errors import InvalidInput
 from hrprob.reproduce.command import reproduce
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.verdicts import curve_agrees

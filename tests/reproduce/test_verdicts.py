@@ -62,7 +62,7 @@ def test_estimate_covers_at_its_level():
     hits = sum(
         found.low < 0 < found.high for found in (estimate(rng.standard_normal(8)) for _ in range(2000))
     )
-    # Binomial with chance .95: three standard errors are .015.
+    # Binomial with probability .95: three standard errors are .015.
     assert abs(hits / 2000 - 0.95) < 0.015
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from scipy import stats
 from scipy.special import log_ndtr
 
-from hrprob.precision import double_precision
-from hrprob.problem.arrivals import arrivals
-from hrprob.source import WARMUP_USERS, Purpose, Source, trial_keys
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source, trial_keys
+from hrprob.simulation.arrivals import arrivals
 
 __all__ = ["PLAIN", "Played", "estimates", "play"]
 
@@ -315,10 +315,12 @@ def _rounds(satisfaction: Any, noise: Any, u: np.ndarray, w: Any, beta: float) -
         if satisfaction.kind not in ("hidden", "redrawn"):
             return np.exp(-_log_cdf(noise, (beta - u) / scale))
         levels, log_weights = _levels(satisfaction.of)
-        log_chance = _log_cdf(noise, (levels - u[..., None]) / np.broadcast_to(scale, u.shape)[..., None])
+        log_probability = _log_cdf(
+            noise, (levels - u[..., None]) / np.broadcast_to(scale, u.shape)[..., None]
+        )
         if satisfaction.kind == "redrawn":
-            return 1 / np.sum(np.exp(log_weights + log_chance), axis=-1)
-        mean = np.sum(np.exp(log_weights - log_chance), axis=-1)
+            return 1 / np.sum(np.exp(log_weights + log_probability), axis=-1)
+        mean = np.sum(np.exp(log_weights - log_probability), axis=-1)
         if satisfaction.of.kind == "normal" and noise.kind == "normal":
             return np.where(satisfaction.of.deviation**2 < w, mean, np.inf)
         return mean
@@ -361,10 +363,10 @@ def _values_and_costs(problem: Any, user: User) -> tuple[np.ndarray, np.ndarray]
     u, w = user.contexts @ problem.theta, _variance(problem, problem.phi, user.contexts)
     values = _value(problem, u, w, user.beta)
     if problem.satisfaction.kind == "redrawn":
-        chance = 1 / _rounds(problem.satisfaction, problem.noise, u, w, user.beta)
+        probability = 1 / _rounds(problem.satisfaction, problem.noise, u, w, user.beta)
     else:
-        chance = np.exp(_log_cdf(problem.noise, (user.beta - u) / np.sqrt(w)))
-    return values, values.max() * chance - _earning(problem.objective, problem.noise, u, w)
+        probability = np.exp(_log_cdf(problem.noise, (user.beta - u) / np.sqrt(w)))
+    return values, values.max() * probability - _earning(problem.objective, problem.noise, u, w)
 
 
 # The policies: an index for every action, given the past. Ties go to the first.

@@ -12,11 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hrprob
-from hrprob.policies import kinds
-from hrprob.precision import double_precision
-from hrprob.problem.arrivals import arrivals
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import trial_keys
+from hrprob.policies import POLICIES
+from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.engine import advance, begin, warm_up
-from hrprob.source import trial_keys
 
 USERS, TRIALS = 30, 2
 
@@ -193,7 +193,7 @@ def problems(draw: Any, world: str) -> hrprob.Problem:
         return direction / np.linalg.norm(direction) * bound * draw(numbers(0, 1))
 
     low = draw(numbers(-1, 1))
-    uniform = hrprob.Uniform(low, draw(numbers(low, 2)))
+    uniform = hrprob.UniformLevels(low, draw(numbers(low, 2)))
     normal = hrprob.NormalLevels(low, draw(numbers(0.05, 0.5)))
     levels = hrprob.EmpiricalLevels(rng.uniform(low, 2, size=7))
     sets = rng.normal(size=(3, actions, d))
@@ -229,23 +229,23 @@ def problems(draw: Any, world: str) -> hrprob.Problem:
             "uniform": uniform,
             "normal": normal,
             "empirical": levels,
-            "fixed": hrprob.Fixed(low),
-            "infinite": hrprob.Infinite(),
+            "fixed": hrprob.FixedLevels(low),
+            "infinite": hrprob.InfiniteLevels(),
             "sequence": hrprob.LevelSequence(rng.uniform(low, 2, size=7)),
             "function": hrprob.LevelFunction(rising),
-            "hidden uniform": hrprob.Hidden(uniform),
-            "hidden normal": hrprob.Hidden(normal),
-            "hidden empirical": hrprob.Hidden(levels),
-            "redrawn uniform": hrprob.Redrawn(uniform),
-            "redrawn normal": hrprob.Redrawn(normal),
-            "redrawn empirical": hrprob.Redrawn(levels),
+            "hidden uniform": hrprob.HiddenLevels(uniform),
+            "hidden normal": hrprob.HiddenLevels(normal),
+            "hidden empirical": hrprob.HiddenLevels(levels),
+            "redrawn uniform": hrprob.RedrawnLevels(uniform),
+            "redrawn normal": hrprob.RedrawnLevels(normal),
+            "redrawn empirical": hrprob.RedrawnLevels(levels),
         }[shape["satisfaction"]],
     )
 
 
 def policies(variant: str) -> st.SearchStrategy[hrprob.Policy]:
     kind, parameters, _ = ALL_VARIANTS[variant]
-    return st.builds(kinds()[kind], warmup=warmups, **parameters)
+    return st.builds(POLICIES.kinds()[kind], warmup=warmups, **parameters)
 
 
 def compare(plain: Any, problem: hrprob.Problem, policy: hrprob.Policy, seed: int) -> None:
@@ -289,7 +289,7 @@ BEYOND = {
 
 
 def test_every_kind_has_a_plain_version(plain: Any) -> None:
-    ours = {kind for kind, cls in kinds().items() if cls.__module__.startswith("hrprob.")}
+    ours = {kind for kind, cls in POLICIES.kinds().items() if cls.__module__.startswith("hrprob.")}
     assert ours - POSTERIOR - BEYOND == set(plain.PLAIN)
     assert ours - POSTERIOR - BEYOND == {kind for kind, _, _ in VARIANTS.values()}
 
@@ -360,7 +360,7 @@ def test_engine_equals_plain_loop_with_one_extension(
 
 @pytest.mark.parametrize("growth", [1, 2, 3.5])
 def test_sample_set_and_estimates(plain: Any, growth: float) -> None:
-    problem = hrprob.Problem(contexts=hrprob.Sphere(8), satisfaction=hrprob.Uniform(-1, 0))
+    problem = hrprob.Problem(contexts=hrprob.Sphere(8), satisfaction=hrprob.UniformLevels(-1, 0))
     policy = hrprob.HRUCB(growth=growth, warmup=3)
     seed, action, samples = 5, [], []
     with double_precision():
@@ -370,8 +370,8 @@ def test_sample_set_and_estimates(plain: Any, growth: float) -> None:
             arrived = arrivals(problem, keys, np.array([user], dtype=np.uint32))
             carry, served = advance(problem.rules, bound, keys, carry, arrived)
             action.append(np.asarray(served.action[0]))
-            samples.append(np.asarray(carry.learning.taken))
-            np.testing.assert_array_equal(carry.learning.state.taken, carry.learning.taken)
+            samples.append(np.asarray(carry.learning.sample_size))
+            np.testing.assert_array_equal(carry.learning.state.sample_size, carry.learning.sample_size)
     played = plain.play(policy, problem, users=USERS, trials=TRIALS, seed=seed, engine=np.array(action).T)
     np.testing.assert_array_equal(np.array(samples).T, played.samples)
     most = np.ceil(growth * (policy.warmup + np.arange(1, USERS + 1)))

@@ -13,14 +13,14 @@ import pytest
 from scipy import stats
 
 import hrprob
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import Purpose, Source, trial_keys
+from hrprob._core.records import with_fields
 from hrprob.policies.base import Seen
-from hrprob.precision import double_precision
-from hrprob.problem.arrivals import arrivals
-from hrprob.record import with_fields
+from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.engine import advance, begin, warm_up
-from hrprob.source import Purpose, Source, trial_keys
 
-# A statistic further from its mean than this has a chance of 6e-5, and the seeds are fixed.
+# A statistic further from its mean than this has a probability of 6e-5, and the seeds are fixed.
 ERRORS = 4.0
 NOISES = {
     "normal": (hrprob.Normal(), lambda rng, n: rng.normal(size=n)),
@@ -34,15 +34,18 @@ NOISES = {
     "mixture": (hrprob.Mixture(0.2, 2.0, 0.5), lambda rng, n: _mixture(rng, n, 0.2, 2.0, 0.5)),
 }
 LEVELS = {
-    "seen": (hrprob.Fixed(-0.6), lambda rng, n: np.full(n, -0.6)),
-    "infinite": (hrprob.Infinite(), lambda rng, n: np.full(n, np.inf)),
-    "hidden": (hrprob.Hidden(hrprob.Uniform(-0.8, 1.0)), lambda rng, n: rng.uniform(-0.8, 1.0, size=n)),
+    "seen": (hrprob.FixedLevels(-0.6), lambda rng, n: np.full(n, -0.6)),
+    "infinite": (hrprob.InfiniteLevels(), lambda rng, n: np.full(n, np.inf)),
+    "hidden": (
+        hrprob.HiddenLevels(hrprob.UniformLevels(-0.8, 1.0)),
+        lambda rng, n: rng.uniform(-0.8, 1.0, size=n),
+    ),
     "hidden normal": (
-        hrprob.Hidden(hrprob.NormalLevels(0.0, 0.3)),
+        hrprob.HiddenLevels(hrprob.NormalLevels(0.0, 0.3)),
         lambda rng, n: rng.normal(0.0, 0.3, size=n),
     ),
     "hidden empirical": (
-        hrprob.Hidden(hrprob.EmpiricalLevels([-0.7, 0.1, 0.1])),
+        hrprob.HiddenLevels(hrprob.EmpiricalLevels([-0.7, 0.1, 0.1])),
         lambda rng, n: rng.choice([-0.7, 0.1, 0.1], size=n),
     ),
 }
@@ -93,7 +96,7 @@ def test_values_are_means_of_what_users_bring(noise: str, level: str, objective:
     rng = np.random.default_rng(11)
     satisfaction, draw_level = LEVELS[level]
     if redrawn:
-        satisfaction = hrprob.Redrawn(satisfaction.of)
+        satisfaction = hrprob.RedrawnLevels(satisfaction.of)
     problem = hrprob.Problem(
         noise=NOISES[noise][0], objective=OBJECTIVES[objective][0], satisfaction=satisfaction
     )
@@ -123,11 +126,11 @@ def worlds(seed: int) -> dict[str, hrprob.Problem]:
         "theta": 0.8 * theta / np.linalg.norm(theta),
         "phi": 1.1 * phi / np.linalg.norm(phi),
         "contexts": hrprob.Ball(5),
-        "satisfaction": hrprob.Uniform(-0.8, 1.0),
+        "satisfaction": hrprob.UniformLevels(-0.8, 1.0),
     }
     changes: dict[str, dict[str, Any]] = {
-        "hidden": {"satisfaction": hrprob.Hidden(hrprob.Uniform(-0.8, 1.0))},
-        "redrawn": {"satisfaction": hrprob.Redrawn(hrprob.NormalLevels(0.0, 0.5))},
+        "hidden": {"satisfaction": hrprob.HiddenLevels(hrprob.UniformLevels(-0.8, 1.0))},
+        "redrawn": {"satisfaction": hrprob.RedrawnLevels(hrprob.NormalLevels(0.0, 0.5))},
         "mixture": {"noise": hrprob.Mixture(0.2, 2.0, 0.5)},
         "student-t": {"noise": hrprob.StudentT(4.0)},
         "truncated": {"noise": hrprob.TruncatedNormal(4.0)},
@@ -211,7 +214,7 @@ def endless(objective: Any, level: float) -> hrprob.Problem:
         contexts=hrprob.Finite([[[0.9, 0.0], [-0.9, 0.0]]]),
         noise=hrprob.TruncatedNormal(1.0),
         objective=objective,
-        satisfaction=hrprob.Fixed(level),
+        satisfaction=hrprob.FixedLevels(level),
     )
 
 
@@ -349,7 +352,7 @@ def test_cmdp_cannot_split_by_a_level_that_is_not_seen() -> None:
     "problem",
     [
         hrprob.Problem(objective=hrprob.Reward()),
-        hrprob.Problem(satisfaction=hrprob.Redrawn()),
+        hrprob.Problem(satisfaction=hrprob.RedrawnLevels()),
         hrprob.Problem(satisfaction=hrprob.NormalLevels()),
     ],
     ids=["reward", "redrawn", "normal"],
@@ -370,7 +373,7 @@ def samples(policy: hrprob.Policy, users: int = 400, trials: int = 16) -> tuple[
         carry, taken = begin(bound, keys), []
         for user in range(1, users + 1):
             carry, _ = advance(problem.rules, bound, keys, carry, arrivals(problem, keys, np.array([user])))
-            taken.append(np.asarray(carry.learning.taken))
+            taken.append(np.asarray(carry.learning.sample_size))
         return np.array(taken), np.asarray(carry.learning.state.inverse)
 
 
@@ -405,7 +408,7 @@ def test_with_room_for_all_every_round_is_taken() -> None:
         (lambda: hrprob.HRUCB(samples="best"), "samples"),
         (lambda: hrprob.Greedy(samples="informative"), "growth"),
         (lambda: hrprob.Thompson(samples="informative", growth=5), "samples"),
-        (lambda: hrprob.HRUCB(noise="gauss"), "noise.kind"),
+        (lambda: hrprob.HRUCB(noise="gauss"), "noise"),
         (lambda: hrprob.HRUCB(noise={"kind": "student-t", "df": 1}), "noise.df"),
         (lambda: hrprob.HRUCB(noise=3), "noise"),
         (lambda: hrprob.Thompson(noise="normal"), "noise"),
@@ -425,7 +428,7 @@ def test_with_levels_seen_the_noise_does_not_bear_on_the_longest_stay() -> None:
     """h = 1/Ψ(z) falls with z = (β − u)/√w whatever Ψ is, so the best action is that of the least z."""
     rng = np.random.default_rng(2)
     u, w = rng.normal(size=(40, 6)), rng.uniform(0.5, 3.0, size=(40, 6))
-    best = [np.argmax(noise.inverse_chance((0.2 - u) / np.sqrt(w)), axis=1) for noise, _ in NOISES.values()]
+    best = [np.argmax(noise.reciprocal_cdf((0.2 - u) / np.sqrt(w)), axis=1) for noise, _ in NOISES.values()]
     for other in best[1:]:
         np.testing.assert_array_equal(best[0], other)
 
@@ -460,7 +463,7 @@ def test_beliefs_that_differ_in_numbers_share_a_program() -> None:
 @pytest.mark.slow
 def test_with_an_infinite_level_hr_ucb_on_reward_is_linucb() -> None:
     """Q = θ̂ᵀx + ξ‖x‖: LinUCB with α = ξ and the same ridge."""
-    problem = hrprob.Problem(objective=hrprob.Reward(), satisfaction=hrprob.Infinite())
+    problem = hrprob.Problem(objective=hrprob.Reward(), satisfaction=hrprob.InfiniteLevels())
     policies = {
         "HR-UCB": hrprob.HRUCB(radius="constant", xi=1.5, growth=1),
         "LinUCB": hrprob.LinUCB(alpha=1.5, ridge=1.0),

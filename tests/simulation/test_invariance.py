@@ -14,8 +14,8 @@ import xarray
 
 import hrprob
 from hrprob.cli import XLA_FLAGS
-from hrprob.policies import make
 from hrprob.simulation import engine
+from tests.helpers import make
 
 USERS, TRIALS, SEED = 48, 7, 3
 PROBLEM = hrprob.Problem(contexts=hrprob.Sphere(6))

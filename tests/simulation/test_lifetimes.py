@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 import hrprob
-from hrprob.precision import double_precision
-from hrprob.problem.arrivals import arrivals
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import trial_keys
+from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.serving import MOST_ROUNDS
-from hrprob.source import trial_keys
 
 USERS, TRIALS = 100, 20
-# A statistic further from its mean than this has a chance of 6e-5, and the seeds are fixed.
+# A statistic further from its mean than this has a probability of 6e-5, and the seeds are fixed.
 ERRORS = 4.0
 
 
@@ -27,7 +27,7 @@ def one_action(h: float) -> hrprob.Problem:
         theta=[mean],
         phi=[variance - 2.0],
         contexts=hrprob.Finite([[[1.0]]]),
-        satisfaction=hrprob.Fixed(level),
+        satisfaction=hrprob.FixedLevels(level),
     )
 
 
@@ -88,7 +88,7 @@ def test_eager_with_one_action_is_lazy() -> None:
 
 
 def test_an_infinite_level_ends_every_stay_at_once() -> None:
-    problem = one_action(5.0).replace(satisfaction=hrprob.Infinite())
+    problem = one_action(5.0).replace(satisfaction=hrprob.InfiniteLevels())
     result = hrprob.simulate(problem, hrprob.Oracle(), users=USERS, trials=TRIALS)
     assert np.all(result.lifetime == 1)
     assert np.all(result.mean_lifetime == 1)
@@ -149,7 +149,7 @@ def test_rest_of_an_eager_stay_costs_what_it_should() -> None:
         link=hrprob.Affine(1.0, 0.1),
         bounds=hrprob.Bounds(scale, 0.1),
         contexts=hrprob.Finite((means / scale)[None, :, None]),
-        satisfaction=hrprob.Fixed(level),
+        satisfaction=hrprob.FixedLevels(level),
     )
     result = hrprob.simulate(problem, hrprob.Random(eager=True), users=40, trials=20, seed=1, keep="all")
     cost = np.diff(result.regret.values, axis=-1, prepend=0.0)
@@ -169,7 +169,7 @@ def test_a_variance_of_zero_and_a_level_at_the_mean():
         theta=[0.0, 0.0],
         phi=[2.0, 0.0],
         contexts=hrprob.Finite([[[-1.0, 0.0], [-1.0, 0.0]]]),
-        satisfaction=hrprob.Fixed(0.0),
+        satisfaction=hrprob.FixedLevels(0.0),
     )
     result = hrprob.simulate(problem, hrprob.Random(), users=2, trials=1)
     assert np.all(np.isinf(result.lifetime))

@@ -12,17 +12,17 @@ import pytest
 import xarray
 
 import hrprob
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import trial_keys
+from hrprob._core.records import describe
 from hrprob.estimation import glse
 from hrprob.models import Model, base, register
 from hrprob.noise import FromDistribution
-from hrprob.precision import double_precision
-from hrprob.problem.arrivals import arrivals
-from hrprob.record import describe
 from hrprob.simulation import results
+from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.engine import advance, begin, warm_up
 from hrprob.simulation.results import kept_users, summary_users
-from hrprob.source import trial_keys
 
 PROBLEM = hrprob.Problem(theta=[0.5], phi=[0.5], contexts=hrprob.Finite([[[0.9], [0.1]]]))
 
@@ -72,7 +72,7 @@ def test_says_what_was_played(result: xarray.Dataset) -> None:
 
 @pytest.mark.slow
 def test_a_model_of_ones_own_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+    monkeypatch.setattr(base.MODELS, "_classes", dict(base.MODELS._classes))
 
     @register("laplace-noise")
     class LaplaceNoise(Model):

@@ -28,12 +28,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.precision import double_precision
+from hrprob._core.records import with_fields
 from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.nuts import Chains
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import first_rows, pad
-from hrprob.precision import double_precision
-from hrprob.record import with_fields
 
 __all__ = ["DIMS", "Draws", "Engine", "draw_many", "export", "features", "fit", "has_density", "sample"]
 

@@ -2,7 +2,7 @@ r"""θ given the variances: normal, cut to its ball.
 
 Under θ ~ N(0, I/κ) the posterior of θ given φ is normal, with a mean and a covariance that
 one user moves by a rank-one update. Where the prior is N(0, I/κ₀) cut to the ball ‖θ‖ ≤ R
-instead, with κ₀ ≤ κ (κ₀ = 0 is the uniform one), a draw in the ball is kept with chance
+instead, with κ₀ ≤ κ (κ₀ = 0 is the uniform one), a draw in the ball is kept with probability
 exp(½(κ − κ₀)(‖θ‖² − R²)): that divides the one prior out and leaves the other, exactly.
 κ is at least (d+2)/R², which has the covariance of the uniform prior, so that draws lie in
 the ball before anything is seen.
@@ -15,14 +15,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hrprob.estimation.contraction import contract
-from hrprob.estimation.factors import cholesky
+from hrprob.numerics.factors import cholesky
+from hrprob.numerics.products import contract
 
-__all__ = ["draw_in_ball", "keep_in_ball", "log_chance_in_ball", "prior_precision", "pulled_onto_ball"]
+__all__ = ["draw_in_ball", "keep_in_ball", "log_probability_in_ball", "prior_precision", "pulled_onto_ball"]
 
 # Tries at a draw in the ball. Under the prior with d = 4 all fail once in 3000 times, and never later.
 _TRIES = 32
-# The log of no chance, finite so that tries none of which can be kept count the same.
+# The log of no probability, finite so that tries none of which can be kept count the same.
 _NEVER = -1e6
 
 
@@ -44,8 +44,8 @@ def keep_in_ball(
 
     Should none be, the first is pulled onto the ball.
     """
-    size, log_chance = _size_and_log_chance(tries, radius, wanted)
-    kept = (size <= 1.0) & (jax.random.uniform(key, size.shape) < jnp.exp(log_chance))
+    size, log_probability = _size_and_log_probability(tries, radius, wanted)
+    kept = (size <= 1.0) & (jax.random.uniform(key, size.shape) < jnp.exp(log_probability))
     number = jnp.argmax(kept)
     return pulled_onto_ball(tries[number], radius), number
 
@@ -62,13 +62,13 @@ def pulled_onto_ball(theta: jax.Array, radius: Any) -> jax.Array:
     return theta / jnp.maximum(length, 1.0)[..., None]
 
 
-def log_chance_in_ball(tries: jax.Array, radius: Any, wanted: Any = 0.0) -> jax.Array:
-    """Return the log of the chance by which each try at θ (tries, d) is kept; outside next to none."""
-    size, log_chance = _size_and_log_chance(tries, radius, wanted)
-    return jnp.where(size <= 1.0, log_chance, _NEVER)
+def log_probability_in_ball(tries: jax.Array, radius: Any, wanted: Any = 0.0) -> jax.Array:
+    """Return the log of the probability by which each try at θ (tries, d) is kept; outside next to none."""
+    size, log_probability = _size_and_log_probability(tries, radius, wanted)
+    return jnp.where(size <= 1.0, log_probability, _NEVER)
 
 
-def _size_and_log_chance(tries: jax.Array, radius: Any, wanted: Any) -> tuple[jax.Array, jax.Array]:
+def _size_and_log_probability(tries: jax.Array, radius: Any, wanted: Any) -> tuple[jax.Array, jax.Array]:
     size = contract(tries, tries) / radius**2
     excess = (prior_precision(tries.shape[-1], radius, wanted) - wanted) * jnp.square(radius)
     return size, 0.5 * excess * (size - 1.0)
@@ -81,7 +81,7 @@ def draw_in_ball(
 
     ``scale`` stretches the normal draws about their mean.
     """
-    by_place, by_chance = jax.random.split(key)
+    by_place, by_accept = jax.random.split(key)
     noise = jax.random.normal(by_place, (_TRIES, mean.shape[-1]))
     tries = mean + scale * contract(cholesky(covariance), noise[:, None, :])
-    return keep_in_ball(by_chance, tries, radius)[0]
+    return keep_in_ball(by_accept, tries, radius)[0]

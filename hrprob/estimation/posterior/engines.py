@@ -1,18 +1,29 @@
-"""Which engines there are, by their kinds."""
+"""Which posterior engines there are, by their kinds."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, dataclass_transform
 
-from hrprob.estimation.posterior.laplace import Laplace
-from hrprob.estimation.posterior.nuts import NUTS
-from hrprob.estimation.posterior.smc import SMC
-from hrprob.estimation.posterior.svi import SVI
-from hrprob.tables import make_named
+from hrprob._core.registry import Registry
 
-__all__ = ["ENGINES", "make_engine"]
+__all__ = ["ENGINES", "make_engine", "register"]
 
-ENGINES: dict[str, Any] = {engine.kind: engine for engine in (NUTS, SVI, Laplace, SMC)}
+E = TypeVar("E", bound=type)
+
+ENGINES: Registry[Any] = Registry(
+    "engines",
+    field="engine",
+    package="hrprob.estimation.posterior",
+    requires=("streaming", "init", "fit", "draw"),
+)
+"""All posterior engines."""
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[E], E]:
+    """Make a class a posterior engine, as :meth:`hrprob._core.registry.Registry.register` does."""
+    return ENGINES.register(kind, static=static)
 
 
 def make_engine(engine: Any) -> Any:
@@ -23,6 +34,4 @@ def make_engine(engine: Any) -> Any:
     >>> make_engine("laplace").kind
     'laplace'
     """
-    if isinstance(engine, tuple(ENGINES.values())):
-        return engine
-    return make_named("engine", engine, ENGINES)
+    return ENGINES.make(engine)

@@ -32,12 +32,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hrprob.errors import check_count
-from hrprob.estimation.contraction import contract
-from hrprob.estimation.factors import eigh, one_at_a_time
-from hrprob.estimation.posterior.rows import once
+from hrprob._core.errors import check_count
+from hrprob._core.records import set_frozen
+from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.target import Curve, Target
-from hrprob.record import record, settle
+from hrprob.numerics.control_flow import once
+from hrprob.numerics.factors import eigh, one_at_a_time
+from hrprob.numerics.products import contract
 
 __all__ = ["Laplace", "Normal", "fit", "refine"]
 
@@ -75,7 +76,7 @@ class _Search(NamedTuple):
     to_go: jax.Array  # (2d,) Newton's step from there
 
 
-@record(static=("points", "few"))
+@register("laplace", static=("points", "few"))
 class Laplace:
     """The engine ``laplace``: a normal approximation, for every user of a long run.
 
@@ -87,7 +88,7 @@ class Laplace:
         Most rows at which it is used.
     """
 
-    kind: ClassVar[str] = "laplace"
+    kind: ClassVar[str]
     streaming: ClassVar[bool] = True
     refit: ClassVar[float] = 1.05
     points: int = 1024
@@ -98,7 +99,9 @@ class Laplace:
             ("points", 2**20, "0 goes without the points"),
             ("few", 2**31 - 1, "it is a number of rows"),
         ):
-            settle(self, **{name: check_count(name, getattr(self, name), low=0, high=high, remedy=remedy)})
+            set_frozen(
+                self, **{name: check_count(name, getattr(self, name), low=0, high=high, remedy=remedy)}
+            )
 
     def init(self, target: Target) -> Normal:
         """Return the prior where it is uniform, else the normal distribution with its moments in z."""

@@ -20,11 +20,12 @@ import numpy as np
 from jax import lax
 from numpyro.infer.hmc import hmc
 
-from hrprob.errors import check_count, check_number
+from hrprob._core.errors import check_count, check_number
+from hrprob._core.records import set_frozen
 from hrprob.estimation.posterior import sites as program
+from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
-from hrprob.record import record, settle
 
 __all__ = ["NUTS", "Chains", "divergences"]
 
@@ -57,7 +58,7 @@ class Chains(NamedTuple):
         }
 
 
-@record(static=("chains", "warmup", "draws", "depth"))
+@register("nuts", static=("chains", "warmup", "draws", "depth"))
 class NUTS:
     """The engine ``nuts``.
 
@@ -71,7 +72,7 @@ class NUTS:
         Most doublings of a trajectory.
     """
 
-    kind: ClassVar[str] = "nuts"
+    kind: ClassVar[str]
     streaming: ClassVar[bool] = False
     refit: ClassVar[float] = 1.5
     chains: int = 4
@@ -87,12 +88,12 @@ class NUTS:
             ("draws", 10**6, "they are what is kept of each chain"),
             ("depth", 20, "2^depth steps are the longest trajectory"),
         ):
-            settle(self, **{name: check_count(name, getattr(self, name), high=high, remedy=remedy)})
+            set_frozen(self, **{name: check_count(name, getattr(self, name), high=high, remedy=remedy)})
         remedy = "it is a probability; larger means smaller steps"
         accept = check_number(
             "accept", self.accept, low=0, high=1, open_low=True, open_high=True, remedy=remedy
         )
-        settle(self, accept=accept)
+        set_frozen(self, accept=accept)
 
     def fit(self, target: Target, data: Data, key: jax.Array, start: Any = None) -> Chains:
         """Return draws from the posterior given ``data``; ``start`` are draws of z of a fit before it.

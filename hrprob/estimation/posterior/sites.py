@@ -20,11 +20,11 @@ from numpyro import handlers
 from numpyro.distributions.transforms import biject_to
 from numpyro.infer.util import constrain_fn, potential_energy
 
-from hrprob.errors import InvalidInput
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import is_traced
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data, Gaussian, Model, Rounds, pad
-from hrprob.models.data import D
-from hrprob.precision import is_traced
+from hrprob.observations import D
 
 __all__ = [
     "Sites",

@@ -34,14 +34,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from hrprob.errors import check_count
-from hrprob.estimation.contraction import contract
-from hrprob.estimation.factors import cholesky, inverse_of
+from hrprob._core.errors import check_count
+from hrprob._core.records import set_frozen
 from hrprob.estimation.posterior import smc_integrated, smc_joint
-from hrprob.estimation.posterior.rows import once, one_by_one
+from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
-from hrprob.record import record, settle
+from hrprob.numerics.control_flow import once, one_by_one
+from hrprob.numerics.factors import cholesky, inverse_of
+from hrprob.numerics.products import contract
 
 __all__ = ["SMC", "Cloud"]
 
@@ -93,7 +94,7 @@ class _Bridge(NamedTuple):
     steps: jax.Array  # () int
 
 
-@record(static=("particles", "moves", "tries"))
+@register("smc", static=("particles", "moves", "tries"))
 class SMC:
     """The engine ``smc``.
 
@@ -108,7 +109,7 @@ class SMC:
         the nearest point of it. A policy draws for every user and has few; a fit takes a thousand.
     """
 
-    kind: ClassVar[str] = "smc"
+    kind: ClassVar[str]
     streaming: ClassVar[bool] = True
     refit: ClassVar[float] = 1.2
     particles: int = 256
@@ -116,7 +117,7 @@ class SMC:
     tries: int = 12
 
     def __post_init__(self) -> None:
-        settle(
+        set_frozen(
             self,
             particles=check_count("particles", self.particles, low=2, high=10**6, remedy="256 do for d = 4"),
             moves=check_count(
@@ -133,8 +134,8 @@ class SMC:
 
     def absorb(self, target: Target, belief: Cloud, row: Data) -> Cloud:
         """Return the particles after one more row of data, without an axis of rows."""
-        log_chance, given = _serving(target).absorb(target, belief.z, belief.given, row)
-        return belief._replace(log_weight=belief.log_weight + log_chance, given=given)
+        log_probability, given = _serving(target).absorb(target, belief.z, belief.given, row)
+        return belief._replace(log_weight=belief.log_weight + log_probability, given=given)
 
     def refresh(self, target: Target, tables: Any, belief: Cloud, due: Any) -> Cloud:
         """Return the particles moved where it is time or they are worn, else as they are."""
@@ -188,7 +189,7 @@ class SMC:
 
         def move(number: Any, now: Any) -> Any:
             z, level, value, rest = now
-            by_step, by_chance = jax.random.split(jax.random.fold_in(by_moves, number))
+            by_step, by_accept = jax.random.split(jax.random.fold_in(by_moves, number))
             noise = contract(here.factor, jax.random.normal(by_step, z.shape)[:, None, :])
             leaps = number % 2 == 1
             there = jnp.where(leaps, here.mean + _WIDER * noise, z + (2.38 / jnp.sqrt(1.0 * size)) * noise)
@@ -197,7 +198,7 @@ class SMC:
             level_there = power * value_there + (1.0 - power) * before.log_density(there)
             back = (here.log_density(z) - here.log_density(there)) / _WIDER**2
             odds = level_there - level + jnp.where(leaps, back, 0.0)
-            taken = jnp.log(jax.random.uniform(by_chance, (n,))) < odds
+            taken = jnp.log(jax.random.uniform(by_accept, (n,))) < odds
             return jax.tree.map(
                 lambda new, old: jnp.where(taken.reshape((n,) + (1,) * (new.ndim - 1)), new, old),
                 (there, level_there, value_there, rest_there),

@@ -2,7 +2,7 @@ r"""Particles over φ for normal outcomes, θ integrated out.
 
 Particles are values of φ (in the coordinates z_φ); given φ, θ is normal
 (:mod:`.conjugate`). A user with (x, m, Σr, Σr²) multiplies the weight of a particle by
-the chance of the stay given all before it, with u = θᵀx ~ N(μ, s) and w = f(φᵀx):
+the probability of the stay given all before it, with u = θᵀx ~ N(μ, s) and w = f(φᵀx):
 
 .. math:: \ln p = -\tfrac m2 \ln(2\pi w) - \tfrac12\ln(1 + ms/w)
     - \frac1{2w}\Big[\sum r^2 - 2\mu\sum r + m\mu^2
@@ -21,19 +21,19 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from hrprob.estimation.contraction import contract
-from hrprob.estimation.factors import cholesky, inverse_of
 from hrprob.estimation.posterior.conjugate import (
     keep_in_ball,
-    log_chance_in_ball,
+    log_probability_in_ball,
     prior_precision,
     pulled_onto_ball,
 )
-from hrprob.estimation.posterior.rows import once
 from hrprob.estimation.posterior.target import Target, sum_over_rows
 from hrprob.models import Gaussian, priors
 from hrprob.models.ball import from_ball, gain, to_ball
-from hrprob.models.data import Stays
+from hrprob.numerics.control_flow import once
+from hrprob.numerics.factors import cholesky, inverse_of
+from hrprob.numerics.products import contract
+from hrprob.observations import Stays
 
 __all__ = ["Given", "absorb", "draw", "posterior", "serves", "start"]
 
@@ -74,7 +74,7 @@ def start(target: Target, key: jax.Array, particles: int) -> tuple[jax.Array, Gi
 
 
 def absorb(target: Target, z: jax.Array, given: Given, stay: Stays) -> tuple[jax.Array, Given]:
-    """Return the log of the chance of one more stay, x (d,) and its sums (), and θ after it."""
+    """Return the log of the probability of one more stay, x (d,) and its sums (), and θ after it."""
     phi = to_ball(z, target.setting.bounds.phi)
     w = target.setting.variance(contract(phi, stay.x))
     m = stay.rounds
@@ -83,9 +83,11 @@ def absorb(target: Target, z: jax.Array, given: Given, stay: Stays) -> tuple[jax
     mu = contract(along, given.sum_rx)
     off = stay.total - m * mu
     spread = stay.squares - 2.0 * mu * stay.total + m * mu * mu - s * off * off / (w + m * s)
-    log_chance = -0.5 * (m * jnp.log(w) + jnp.log1p(m * s / w) + spread / w)
+    log_probability = -0.5 * (m * jnp.log(w) + jnp.log1p(m * s / w) + spread / w)
     shrink = (m / (w + m * s))[:, None, None] * along[:, :, None] * along[:, None, :]
-    return log_chance, Given(given.covariance - shrink, given.sum_rx + (stay.total / w)[:, None] * stay.x)
+    return log_probability, Given(
+        given.covariance - shrink, given.sum_rx + (stay.total / w)[:, None] * stay.x
+    )
 
 
 def posterior(target: Target, tables: Any, z: jax.Array) -> tuple[jax.Array, Given]:
@@ -126,7 +128,7 @@ def draw(
     Of some tries at a particle and θ given it the first is taken that is kept.
     """
     bounds = target.setting.bounds
-    by_pick, by_theta, by_chance = jax.random.split(key, 3)
+    by_pick, by_theta, by_accept = jax.random.split(key, 3)
     edges = jnp.cumsum(weight)
     picks = jnp.searchsorted(edges, jax.random.uniform(by_pick, (tries,)) * edges[-1])
     picks = jnp.minimum(picks, z.shape[0] - 1)
@@ -134,7 +136,7 @@ def draw(
     mean = contract(covariance, sum_rx[:, None, :])
     noise = jax.random.normal(by_theta, mean.shape)
     thetas = mean + contract(cholesky(covariance), noise[:, None, :])
-    theta, number = keep_in_ball(by_chance, thetas, bounds.theta, _theta_precision(target))
+    theta, number = keep_in_ball(by_accept, thetas, bounds.theta, _theta_precision(target))
     # A point pulled onto the sphere has no finite z: take one just within.
     both = jnp.concatenate([from_ball((1.0 - 1e-12) * theta, bounds.theta), z[picks[number]]])
 
@@ -153,7 +155,7 @@ def _centre(target: Target, z: jax.Array, weight: jax.Array, given: Given) -> ja
     noise = jax.random.normal(jax.random.key(0), mean.shape)
     off = contract(cholesky(given.covariance), noise[:, None, :])
     tries = jnp.concatenate([mean + off, mean - off])
-    level = log_chance_in_ball(tries, radius, wanted) + jnp.tile(jnp.log(weight), 2)
+    level = log_probability_in_ball(tries, radius, wanted) + jnp.tile(jnp.log(weight), 2)
     pulled = pulled_onto_ball(tries, radius)
     both = jnp.concatenate([_roughly_from_ball(pulled, radius), jnp.tile(z, (2, 1))], axis=-1)
     return jax.nn.softmax(level) @ both

@@ -19,7 +19,7 @@ from hrprob.models import Data
 __all__ = ["Given", "absorb", "draw", "posterior", "start"]
 
 
-# The log of no chance, finite so that particles none of which can be count the same.
+# The log of no probability, finite so that particles none of which can be count the same.
 _NEVER = -1e300
 
 

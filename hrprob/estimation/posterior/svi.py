@@ -28,14 +28,15 @@ from numpyro.infer.autoguide import AutoMultivariateNormal
 from numpyro.infer.initialization import init_to_value
 from numpyro.optim import Adam
 
-from hrprob.errors import InvalidInput, check_count, check_number
+from hrprob._core.errors import InvalidInput, check_count, check_number
+from hrprob._core.precision import is_traced
+from hrprob._core.records import set_frozen
 from hrprob.estimation.posterior import laplace
 from hrprob.estimation.posterior import sites as program
+from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.laplace import Normal
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
-from hrprob.precision import is_traced
-from hrprob.record import record, settle
 
 __all__ = ["SVI"]
 
@@ -48,7 +49,7 @@ _FIRST_SPREAD = 0.3
 _LAST_RATE = 1e-2
 
 
-@record(static=("steps", "particles"))
+@register("svi", static=("steps", "particles"))
 class SVI:
     """The engine ``svi``.
 
@@ -62,7 +63,7 @@ class SVI:
         First step size of Adam, in deviations of the guide; it falls to a hundredth in each stage.
     """
 
-    kind: ClassVar[str] = "svi"
+    kind: ClassVar[str]
     streaming: ClassVar[bool] = False
     refit: ClassVar[float] = 1.5
     steps: int = 2000
@@ -70,7 +71,7 @@ class SVI:
     rate: Any = 0.1
 
     def __post_init__(self) -> None:
-        settle(
+        set_frozen(
             self,
             steps=check_count("steps", self.steps, high=10**7, remedy="some thousand reach the optimum"),
             particles=check_count(

@@ -21,12 +21,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from hrprob.estimation.contraction import contract
-from hrprob.estimation.posterior.rows import read_rows
+from hrprob._core.records import record
 from hrprob.models import Setting, priors
 from hrprob.models.ball import from_ball, gain_derivatives, to_ball
 from hrprob.noise.base import compiled
-from hrprob.record import record
+from hrprob.numerics.buffers import read_rows
+from hrprob.numerics.products import contract
 
 __all__ = ["Curve", "Target", "capacity_for", "sum_over_rows"]
 

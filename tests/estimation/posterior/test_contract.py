@@ -9,7 +9,8 @@ from hrprob.estimation.posterior.base import draw_many, export, fit, has_density
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.estimation.posterior.importance import reweight
 from hrprob.estimation.posterior.target import Target
-from hrprob.models import Setting, Stays, kinds, make_model, make_prior, rounds, stays
+from hrprob.models import MODELS as ALL_MODELS
+from hrprob.models import Setting, Stays, make_model, make_prior, rounds, stays
 from hrprob.problem import Affine, Bounds
 
 # Another link and other bounds than the paper's.
@@ -20,7 +21,9 @@ PRIORS = {"uniform": None, "gaussian": (0.3, 0.8)}
 QUICK = {"nuts": {"warmup": 300, "draws": 500}, "svi": {"steps": 1500}}
 
 CASES = [("gaussian", prior, engine) for prior in PRIORS for engine in ENGINES]
-CASES += [(model, "uniform", engine) for model in kinds() if model != "gaussian" for engine in ENGINES]
+CASES += [
+    (model, "uniform", engine) for model in ALL_MODELS.kinds() if model != "gaussian" for engine in ENGINES
+]
 
 
 def some_rounds():

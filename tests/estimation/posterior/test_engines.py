@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hrprob.errors import InvalidInput
-from hrprob.estimation.factors import cholesky
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob._core.records import with_fields
 from hrprob.estimation.posterior import nuts, sites, smc_integrated, svi
 from hrprob.estimation.posterior.base import Draws, draw_many, export, fit, sample
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
@@ -18,8 +19,7 @@ from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.importance import reweight
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Rounds, Setting, Stays, make_model, make_prior, pad, rounds
-from hrprob.precision import double_precision
-from hrprob.record import with_fields
+from hrprob.numerics.factors import cholesky
 
 from .reference import PHI, THETA, gathered, metropolis
 
@@ -431,7 +431,7 @@ def test_small_factors():
     [
         ("gibbs", "engine"),
         ({"kind": "nuts", "chains": 0}, "engine.chains"),
-        ({"kind": "svi", "lr": 1}, "engine"),
+        ({"kind": "svi", "lr": 1}, "engine.lr"),
     ],
 )
 def test_what_cannot_be_is_refused(engine, field):

@@ -5,13 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior import sites
 from hrprob.estimation.posterior.base import sample
 from hrprob.estimation.posterior.engines import make_engine
-from hrprob.estimation.posterior.rows import once, read_rows, write_rows
 from hrprob.estimation.posterior.target import BLOCK, Target
 from hrprob.models import Setting, Stays, make_model, make_prior, pad, rounds
-from hrprob.precision import double_precision
+from hrprob.numerics.buffers import read_rows, write_rows
+from hrprob.numerics.control_flow import once
 from hrprob.problem import Bounds
 
 

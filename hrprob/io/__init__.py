@@ -1,0 +1,1 @@
+"""Ways in and out: configurations, result folders, tables and HTML pages."""

@@ -1,0 +1,248 @@
+"""From a configuration file to an experiment, and back to plain data.
+
+A file has one table ``[problem]``, an optional table ``[run]`` and at least one
+``[[policy]]``::
+
+    [problem]
+    theta = [0.6, 0.5, 0.5, 0.3]
+    phi = [0.5, 0.2, 0.8, 0.9]
+    contexts = { kind = "sphere", actions = 20 }
+
+    [run]
+    users = 30000
+
+    [[policy]]
+    kind = "hr-ucb"
+    name = "HR-UCB (K=5)"
+    growth = 5
+
+A part of the problem is a table with its ``kind`` and that kind's own fields, or the
+kind alone (``noise = "normal"``). Whatever cannot be used raises
+:class:`~hrprob._core.errors.InvalidInput` with the field as it stands in the file:
+``problem.contexts.actions``, ``policy "HR-UCB (K=5)".growth``; a policy whose name is
+what is wrong goes by its place, ``policy[2].name``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.random_numbers import LARGEST_SEED, check_run
+from hrprob._core.records import describe
+from hrprob._core.tables import (
+    NOTHING,
+    check_keys,
+    check_numbers,
+    given,
+    inside,
+    names_of,
+    table_of,
+    within,
+)
+from hrprob.policies.base import POLICIES, Policy
+from hrprob.problem import Bounds, Problem
+from hrprob.problem.parts import PARTS
+
+__all__ = ["Experiment", "from_data", "read", "resolved"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """A problem, the policies that play it, and how often.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is played.
+    policies : dict of str to Policy
+        Who plays, by name.
+    users, trials, seed : int
+        T, the number of independent trials, and the seed of everything random.
+
+    Examples
+    --------
+    >>> import hrprob
+    >>> experiment = Experiment(hrprob.Problem(), {"greedy": hrprob.Greedy()}, users=100)
+    >>> experiment.replace(trials=5).trials
+    5
+    """
+
+    problem: Problem
+    policies: dict[str, Policy]
+    users: int = 30000
+    trials: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_run(self.users, self.trials, self.seed)
+
+    def replace(self, **changes: Any) -> Experiment:
+        """Return the same experiment with some fields changed, checked anew."""
+        return dataclasses.replace(self, **changes)
+
+
+def read(path: str | Path) -> Experiment:
+    """Return the experiment that a TOML file describes.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. Paths inside it are relative to the folder it stands in.
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be read, or anything in it cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "small.toml")
+    >>> _ = file.write_text('''
+    ... [problem]
+    ... theta = [0.6, 0.3]
+    ... phi = [0.5, 0.9]
+    ... [[policy]]
+    ... kind = "greedy"
+    ... ''')
+    >>> experiment = read(file)
+    >>> list(experiment.policies), experiment.users
+    (['greedy'], 30000)
+    """
+    path = Path(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        must = "must be a file that can be read" if isinstance(error, OSError) else "must be a TOML file"
+        raise InvalidInput("FILE", must, str(path), _reason(error)) from None
+    return from_data(data, path.parent)
+
+
+def from_data(data: Mapping[str, Any], folder: str | Path = ".") -> Experiment:
+    """Return the experiment that plain data describe, laid out as in a configuration file.
+
+    Parameters
+    ----------
+    data : mapping
+        Tables as dictionaries. A field that is None counts as not given.
+    folder : str or Path
+        Where relative paths begin.
+
+    Examples
+    --------
+    >>> data = {"problem": {"theta": [0.6], "phi": [0.5]}, "policy": [{"kind": "greedy", "rigde": 2}]}
+    >>> from_data(data)
+    Traceback (most recent call last):
+    ...
+    hrprob._core.errors.InvalidInput: `policy "greedy".rigde` must be a known key, got 2: did you mean `ridge`?
+    """
+    check_keys("", data, ("problem", "run", "policy"))
+    problem = _problem(table_of("problem", data, "add a table [problem] with theta and phi"), Path(folder))
+    policies = _policies(data.get("policy"), Path(folder))
+    run = table_of("run", {"run": {}} | dict(data), "write it as [run]")
+    check_keys("run", run, ("users", "trials", "seed"))
+    _check_scalars("run", run)
+    return within("run", lambda: Experiment(problem, policies, **given(run)))
+
+
+def resolved(experiment: Experiment) -> dict[str, Any]:
+    """Return an experiment as plain data, every default filled in.
+
+    What is returned can be written as JSON, and :func:`from_data` makes the same experiment of it.
+
+    Examples
+    --------
+    >>> import hrprob
+    >>> data = resolved(Experiment(hrprob.Problem(), {"a": hrprob.LinUCB()}))
+    >>> data["policy"][0]["kind"], data["policy"][0]["alpha"], data["problem"]["link"]
+    ('linucb', 1.0, {'kind': 'affine', 'slope': 1.0, 'offset': 2.0})
+    """
+    problem = describe(experiment.problem)
+    for part in PARTS:
+        made = getattr(experiment.problem, part)
+        # A part that nobody registered goes by its class.
+        problem[part] = {"kind": getattr(made, "kind", type(made).__qualname__)} | problem[part]
+    return {
+        "problem": problem,
+        "run": {"users": experiment.users, "trials": experiment.trials, "seed": experiment.seed},
+        "policy": [
+            {"kind": policy.kind, "name": name} | describe(policy)
+            for name, policy in experiment.policies.items()
+        ],
+    }
+
+
+def _problem(table: Mapping[str, Any], folder: Path) -> Problem:
+    check_keys("problem", table, ("theta", "phi", *PARTS, "bounds"))
+    _check_scalars("problem", table)
+    fields = given(table)
+    for name in ("theta", "phi"):
+        if name not in fields:
+            raise InvalidInput(f"problem.{name}", "must be given", NOTHING, f"add {name} = [...]: the truth")
+        check_numbers(f"problem.{name}", fields[name])
+    for part, registry in PARTS.items():
+        if part in fields:
+            fields[part] = registry.make(fields[part], field=f"problem.{part}", folder=folder)
+    if "bounds" in fields:
+        bounds = table_of("problem.bounds", {"bounds": fields["bounds"]}, "write { theta = 1.0, phi = 2.0 }")
+        check_keys("problem.bounds", bounds, names_of(Bounds))
+        fields["bounds"] = within("problem.bounds", lambda: Bounds(**given(bounds)))
+    return within("problem", lambda: Problem(**fields))
+
+
+def _policies(tables: Any, folder: Path) -> dict[str, Policy]:
+    if tables is None or tables == []:
+        raise InvalidInput("policy", "must name at least one policy", NOTHING, "add a table [[policy]]")
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise InvalidInput("policy", "must be an array of tables", tables, "write [[policy]], not [policy]")
+    policies: dict[str, Policy] = {}
+    for place, table in enumerate(tables, start=1):
+        kind = POLICIES.get(table.get("kind"), f"policy[{place}].kind").kind
+        name = _name(place, kind, table, policies)
+        field = f'policy "{name}"'
+        _check_scalars(field, table)
+        parameters = {key: value for key, value in table.items() if key != "name"}
+        policies[name] = POLICIES.make(parameters, field=field, folder=folder)
+    return policies
+
+
+def _name(place: int, kind: str, table: Mapping[str, Any], taken: Iterable[str]) -> str:
+    name = kind if table.get("name") is None else table["name"]
+    field = f"policy[{place}].name"
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise InvalidInput(field, "must be printable text", name, "results and plots go by it")
+    if name in taken:
+        other = list(taken).index(name) + 1
+        raise InvalidInput(
+            field, "must be its own", name, f"policy[{other}] has it too; give one a `name` of its own"
+        )
+    return name
+
+
+def _check_scalars(field: str, value: Any) -> None:
+    """Refuse numbers that no field can take, wherever in ``value`` they stand."""
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            _check_scalars(inside(field, key), entry)
+    elif isinstance(value, list):
+        for place, entry in enumerate(value, start=1):
+            _check_scalars(f"{field}[{place}]", entry)
+    elif isinstance(value, int) and abs(value) > LARGEST_SEED:
+        raise InvalidInput(field, "must be a number of at most 63 bits", value, "TOML has no larger ones")
+    elif isinstance(value, float):
+        check_number(field, value, remedy="no field takes NaN or infinity")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return str(error)

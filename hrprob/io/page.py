@@ -1,0 +1,152 @@
+"""One self-contained HTML page: text, tables and figures, nothing fetched from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import html
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from hrprob.plot.plots import DOTS_PER_INCH
+
+__all__ = ["Report"]
+
+# A figure as wide as a page of a paper, of 6.8 inches, is as wide as the text.
+_REM_PER_INCH = 8.7
+_MANY_COLUMNS = 8
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.55 system-ui, sans-serif; color: #1d2733; background: #fff; margin: 0 auto;
+       max-width: 62rem; padding: 2rem 1.5rem 4rem; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .4rem; }
+h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; padding-top: .8rem; border-top: 1px solid #d8dee6; }
+p { max-width: 46rem; }
+.lead { color: #46556a; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .88rem; margin: .4rem 0 1.2rem; }
+.caption { color: #46556a; font-size: .88rem; margin: .8rem 0 0; }
+table.wide { font-size: .8rem; }
+table.wide th, table.wide td { padding: .25rem .4rem; }
+table.wide th { white-space: normal; vertical-align: bottom; }
+th, td { padding: .3rem .75rem; text-align: left; border-bottom: 1px solid #e3e8ee; vertical-align: top; }
+th { border-bottom: 2px solid #9aa7b6; white-space: nowrap; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+tr.good td:last-child { color: #00664a; }
+tr.bad td:last-child { color: #a33b00; font-weight: 600; }
+figure { margin: 1.2rem 0; }
+figure img { max-width: 100%; height: auto; }
+figcaption { color: #46556a; font-size: .9rem; max-width: 46rem; }
+ul.verdicts { padding-left: 1.2rem; max-width: 48rem; }
+ul.verdicts li { margin: .3rem 0; }
+.good::marker { content: "✓ "; color: #00664a; }
+.bad::marker { content: "✗ "; color: #a33b00; }
+nav { font-size: .9rem; margin: 1rem 0; }
+nav a { display: inline-block; margin-right: 1rem; white-space: nowrap; }
+footer { margin-top: 3rem; color: #46556a; font-size: .82rem; }
+"""
+
+
+class Report:
+    """A page that is written from top to bottom.
+
+    Examples
+    --------
+    >>> page = Report("Title", "What it shows.")
+    >>> page.heading("One")
+    >>> page.table(["policy", "regret"], [["greedy", 231.3]])
+    >>> "<td>greedy</td>" in page.render()
+    True
+    """
+
+    def __init__(self, title: str, lead: str) -> None:
+        self._title, self._lead = title, lead
+        self._parts: list[str] = []
+        self._headings: list[str] = []
+
+    def heading(self, text: str) -> None:
+        """Begin a section."""
+        self._headings.append(text)
+        self._parts.append(f'<h2 id="s{len(self._headings)}">{html.escape(text)}</h2>')
+
+    def text(self, text: str) -> None:
+        """Add a paragraph."""
+        self._parts.append(f"<p>{html.escape(text)}</p>")
+
+    def verdicts(self, verdicts: Sequence[tuple[bool | None, str]]) -> None:
+        """Add a list of findings, each marked as good, bad, or (None) neither."""
+        marks = {True: ' class="good"', False: ' class="bad"', None: ""}
+        items = "".join(f"<li{marks[good]}>{html.escape(text)}</li>" for good, text in verdicts)
+        self._parts.append(f'<ul class="verdicts">{items}</ul>')
+
+    def table(
+        self,
+        header: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        caption: str = "",
+        good: Sequence[bool | None] | None = None,
+    ) -> None:
+        """Add a table; ``good`` marks rows, numbers are set to the right."""
+        marks = {True: ' class="good"', False: ' class="bad"', None: ""}
+        judged = [None] * len(rows) if good is None else good
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+        body = "".join(
+            f"<tr{marks[mark]}>{''.join(_cell(cell) for cell in row)}</tr>"
+            for row, mark in zip(rows, judged, strict=True)
+        )
+        # Outside of what scrolls, so that all of it can be read.
+        title = f'<p class="caption">{html.escape(caption)}</p>' if caption else ""
+        wide = ' class="wide"' if len(header) > _MANY_COLUMNS else ""
+        self._parts.append(
+            f'{title}<div class="scroll"><table{wide}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        )
+
+    def figure(self, path: Path, caption: str, alt: str = "") -> None:
+        """Add a PNG or SVG file, embedded."""
+        kind = {".png": "image/png", ".svg": "image/svg+xml"}[path.suffix]
+        content = path.read_bytes()
+        data = base64.b64encode(content).decode("ascii")
+        # Letters are of one size in all figures, however wide: 16 bytes into a PNG its width in dots begins.
+        dots = int.from_bytes(content[16:20], "big") if path.suffix == ".png" else 0
+        width = f' style="width: {dots / DOTS_PER_INCH * _REM_PER_INCH:.1f}rem"' if dots else ""
+        self._parts.append(
+            f'<figure><img{width} alt="{html.escape(alt or caption)}" src="data:{kind};base64,{data}">'
+            f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+        )
+
+    def footer(self, text: str) -> None:
+        """Add a closing line: versions, seed, time."""
+        self._parts.append(f"<footer>{html.escape(text)}</footer>")
+
+    def render(self) -> str:
+        """Return the page."""
+        links = "".join(
+            f'<a href="#s{number}">{html.escape(text)}</a>' for number, text in enumerate(self._headings, 1)
+        )
+        return (
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{html.escape(self._title)}</title><style>{_STYLE}</style></head><body>"
+            f'<h1>{html.escape(self._title)}</h1><p class="lead">{html.escape(self._lead)}</p>'
+            f"<nav>{links}</nav>{''.join(self._parts)}</body></html>\n"
+        )
+
+
+def _cell(value: object) -> str:
+    """Return a cell of a table, empty of None and of what is not a number.
+
+    Examples
+    --------
+    >>> [_cell(value) for value in (2.5, float("nan"), None, "greedy")]
+    ['<td class="number">2.5</td>', '<td></td>', '<td></td>', '<td>greedy</td>']
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "<td></td>"
+    if isinstance(value, bool | str):
+        return f"<td>{html.escape(str(value))}</td>"
+    return f'<td class="number">{html.escape(_number(value))}</td>'
+
+
+def _number(value: object) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"

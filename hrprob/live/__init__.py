@@ -1,0 +1,1 @@
+"""Serving real users: a policy as an object that takes one outcome after another."""

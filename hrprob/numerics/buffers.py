@@ -1,0 +1,97 @@
+"""Read and write rows of a buffer in place, whatever axis ``vmap`` has put its batch on.
+
+JAX turns ``dynamic_slice`` and ``dynamic_update_slice`` under ``vmap`` into gathers and
+scatters and moves the batch to the first axis for them: inside a scan that copies the
+whole buffer at every step. Where the row number is the same for the whole batch, as
+that of a user is for all trials, nothing needs to move. The two primitives here are
+those operations with a batching rule that says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.extend.core import Primitive
+from jax.interpreters import batching, mlir
+
+__all__ = ["read_rows", "write_rows"]
+
+
+def read_rows(buffer: jax.Array, first: Any, rows: int) -> jax.Array:
+    """Return rows ``first`` to ``first + rows`` of the leading axis.
+
+    Examples
+    --------
+    >>> read_rows(jnp.arange(6.0), 2, 3).tolist()
+    [2.0, 3.0, 4.0]
+    """
+    return _read_p.bind(buffer, jnp.asarray(first, jnp.int32), rows=rows, axis=0)
+
+
+def write_rows(buffer: jax.Array, rows: jax.Array, place: Any) -> jax.Array:
+    """Return the buffer with ``rows`` from ``place`` of the leading axis on.
+
+    Examples
+    --------
+    >>> write_rows(jnp.zeros(3), jnp.asarray([2.0]), 1).tolist()
+    [0.0, 2.0, 0.0]
+    """
+    return _write_p.bind(buffer, jnp.asarray(rows), jnp.asarray(place, jnp.int32), axis=0)
+
+
+def _read(buffer: jax.Array, first: jax.Array, *, rows: int, axis: int) -> jax.Array:
+    return lax.dynamic_slice_in_dim(buffer, first, rows, axis)
+
+
+def _write(buffer: jax.Array, row: jax.Array, place: jax.Array, *, axis: int) -> jax.Array:
+    return lax.dynamic_update_slice_in_dim(buffer, row, place, axis)
+
+
+def _past(axis: int, batch: int) -> int:
+    """Return the number that ``axis`` has once there is a batch axis."""
+    return axis + 1 if batch <= axis else axis
+
+
+def _read_batched(args: Any, dims: Any, *, rows: int, axis: int) -> Any:
+    (buffer, first), (batch, of_first) = args, dims
+    if of_first is None:
+        return _read_p.bind(buffer, first, rows=rows, axis=_past(axis, batch)), batch
+    each = jax.vmap(lambda buffer, first: _read(buffer, first, rows=rows, axis=axis), dims)
+    return each(buffer, first), 0
+
+
+def _write_batched(args: Any, dims: Any, *, axis: int) -> Any:
+    (buffer, row, place), (batch, of_row, of_place) = args, dims
+    if of_place is not None:
+        each = jax.vmap(lambda buffer, row, place: _write(buffer, row, place, axis=axis), dims)
+        return each(buffer, row, place), 0
+    if batch is None:
+        batch = buffer.ndim
+        buffer = jnp.broadcast_to(buffer[..., None], (*buffer.shape, row.shape[of_row]))
+    size = buffer.shape[batch]
+    if of_row is None:
+        row = jnp.broadcast_to(jnp.expand_dims(row, batch), (*row.shape[:batch], size, *row.shape[batch:]))
+    else:
+        row = jnp.moveaxis(row, of_row, batch)
+    return _write_p.bind(buffer, row, place, axis=_past(axis, batch)), batch
+
+
+def _primitive(name: str, function: Any, batched: Any) -> Primitive:
+    made = Primitive(name)
+    made.def_impl(lambda *args, **parameters: function(*args, **parameters))
+    made.def_abstract_eval(lambda *args, **parameters: _shape(function, args, parameters))
+    batching.primitive_batchers[made] = batched
+    mlir.register_lowering(made, mlir.lower_fun(function, multiple_results=False))
+    return made
+
+
+def _shape(function: Any, args: Any, parameters: Any) -> Any:
+    out = jax.eval_shape(lambda *args: function(*args, **parameters), *args)
+    return jax.core.ShapedArray(out.shape, out.dtype)
+
+
+_read_p = _primitive("hrprob_read_rows", _read, _read_batched)
+_write_p = _primitive("hrprob_write_rows", _write, _write_batched)

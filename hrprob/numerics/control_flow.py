@@ -1,0 +1,69 @@
+"""Control flow that stays where ``vmap`` put the batch axis.
+
+``lax.cond`` with a batched predicate runs both branches and may move the batch axis of everything they look
+at. The loops here run a branch only where it is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+__all__ = ["once", "one_by_one"]
+
+
+def once(condition: Any, function: Any, value: Any) -> Any:
+    """Return ``function(value)`` where ``condition`` holds, else ``value``.
+
+    As :func:`jax.lax.cond`, which under ``vmap`` would move the batch axis of everything
+    that ``function`` looks at; a loop that runs at most once leaves it where it is.
+
+    Examples
+    --------
+    >>> float(once(True, lambda value: 2 * value, jnp.asarray(1.5)))
+    3.0
+    """
+    return lax.while_loop(
+        lambda pair: pair[0],
+        lambda pair: (jnp.zeros_like(pair[0]), function(pair[1])),
+        (jnp.asarray(condition), value),
+    )[1]
+
+
+def one_by_one(condition: Any, function: Any, value: Any, given: Any) -> Any:
+    """Return ``function(value, given)`` where ``condition`` holds, else ``value``.
+
+    As :func:`once`, for a function that is worth a program of its own: under ``vmap`` it runs for
+    those members of the batch for which the condition holds, one after another, and costs as
+    much as there are of them. It may look at arrays only through ``value`` and ``given``.
+
+    Examples
+    --------
+    >>> half = lambda value, given: value / given
+    >>> both = lambda condition, value: one_by_one(condition, half, value, jnp.asarray(2.0))
+    >>> jax.vmap(both)(jnp.asarray([True, False]), jnp.asarray([3.0, 3.0])).tolist()
+    [1.5, 3.0]
+    """
+
+    @jax.custom_batching.custom_vmap
+    def run(condition: Any, value: Any, given: Any) -> Any:
+        return function(value, given)
+
+    @run.def_vmap
+    def in_turn(size: int, batched: Any, *arguments: Any) -> Any:
+        spread = lambda leaf, has: leaf if has else jnp.broadcast_to(leaf, (size, *leaf.shape))  # noqa: E731
+        value = jax.tree.map(spread, arguments[1], batched[1])
+
+        def member(number: Any, done: Any) -> Any:
+            holds, own, seen = jax.tree.map(
+                lambda leaf, has: leaf[number] if has else leaf, arguments, tuple(batched)
+            )
+            after = once(holds, lambda value: run(holds, value, seen), own)
+            return jax.tree.map(lambda whole, new: whole.at[number].set(new), done, after)
+
+        return lax.fori_loop(0, size, member, value), jax.tree.map(lambda _: True, value)
+
+    return once(condition, lambda value: run(condition, value, given), value)

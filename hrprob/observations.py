@@ -1,0 +1,193 @@
+"""What is conditioned on: users' stays, or single rounds.
+
+Both have one row a context and may be padded: a row of no rounds, or of weight 0,
+counts for nothing. Growing data padded to a power of two keep the shapes, and so the
+compiled programs, of the data before them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import is_traced
+
+__all__ = [
+    "Data",
+    "Rounds",
+    "Stays",
+    "as_array",
+    "as_numbers",
+    "check_rounds",
+    "first_rows",
+    "pad",
+    "rounds",
+    "stays",
+    "too_large",
+    "too_large_at",
+]
+
+
+class Stays(NamedTuple):
+    """Stays of users under one action each: all that a normal outcome tells."""
+
+    x: jax.Array  # (n, d)
+    rounds: jax.Array  # (n,) m
+    total: jax.Array  # (n,) Σ r
+    squares: jax.Array  # (n,) Σ r²
+
+
+class Rounds(NamedTuple):
+    """Single outcomes, k of them a context: what any other outcome needs."""
+
+    x: jax.Array  # (n, d)
+    r: jax.Array  # (n, k)
+    weight: jax.Array  # (n, k) 1, or 0 where there is nothing
+
+
+Data = Stays | Rounds
+D = TypeVar("D", bound=Stays | Rounds)
+
+
+def stays(x: Any, r: Any, user: Any = None) -> Stays:
+    """Return the stays in a table of rounds: contexts x (n, d), outcomes r (n,), a label of the user.
+
+    Rounds of one user under one context become one row. Without labels every round is
+    a stay of its own.
+
+    Examples
+    --------
+    >>> data = stays([[1.0], [1.0], [0.5]], [1.0, 3.0, 2.0], user=[7, 7, 8])
+    >>> data.rounds.tolist(), data.total.tolist(), data.squares.tolist()
+    ([2.0, 1.0], [4.0, 2.0], [10.0, 4.0])
+    """
+    contexts, outcomes = check_rounds(x, r)
+    if user is None:
+        return Stays(contexts, np.ones(len(outcomes)), outcomes, outcomes**2)  # type: ignore[arg-type]
+    labels = np.asarray(user)
+    if labels.shape != outcomes.shape:
+        raise InvalidInput("user", f"must have {len(outcomes)} entries", labels.shape, "one label a round")
+    _, number = np.unique(labels, return_inverse=True)
+    rows, first, place = np.unique(
+        np.column_stack([number, contexts]), axis=0, return_index=True, return_inverse=True
+    )
+    # In the order in which they came, not in that of their labels.
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    place = rank[place.reshape(-1)]
+    sums = [np.bincount(place, weights, len(rows)) for weights in (None, outcomes, outcomes**2)]
+    return Stays(contexts[first[order]], *(column.astype(float) for column in sums))  # type: ignore[arg-type]
+
+
+def rounds(x: Any, r: Any) -> Rounds:
+    """Return single rounds: contexts x (n, d) and outcomes r (n,).
+
+    Examples
+    --------
+    >>> rounds([[1.0], [0.5]], [1.0, 3.0]).r.shape
+    (2, 1)
+    """
+    contexts, outcomes = check_rounds(x, r)
+    return Rounds(contexts, outcomes[:, None], np.ones((len(outcomes), 1)))  # type: ignore[arg-type]
+
+
+def pad(data: D, rows: int | None = None) -> D:
+    """Return the data with empty rows added, up to ``rows`` or to the next power of two.
+
+    Examples
+    --------
+    >>> pad(rounds([[1.0]] * 5, [0.0] * 5)).x.shape
+    (8, 1)
+    """
+    n = data.x.shape[0]
+    missing = (rows if rows is not None else 1 << max(n - 1, 0).bit_length()) - n
+    if missing < 0:
+        raise InvalidInput("rows", f"must be at least {n}", rows, "padding takes nothing away")
+    # Row by row the pad is zeros: a context 0 with no outcome. NumPy compiles nothing for data of a new length.
+    add = jnp.pad if is_traced(data) else np.pad
+    return jax.tree.map(lambda leaf: add(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), data)
+
+
+def first_rows(data: D, rows: Any) -> D:
+    """Return the data with nothing in the rows beyond the first ``rows``, in the same shapes.
+
+    Examples
+    --------
+    >>> first_rows(rounds([[1.0]] * 3, [0.5] * 3), 2).weight.tolist()
+    [[1.0], [1.0], [0.0]]
+    """
+    here = jnp.arange(data.x.shape[0]) < rows
+    return jax.tree.map(lambda leaf: jnp.where(here.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0.0), data)
+
+
+def check_rounds(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return contexts (n, d) and outcomes (n,) as float64, or raise with the row that is wrong.
+
+    Examples
+    --------
+    >>> check_rounds([[1.0], [float("nan")]], [0.3, 0.2])
+    Traceback (most recent call last):
+    ...
+    hrprob._core.errors.InvalidInput: `x1` must be a finite number, got nan: in row 2; drop or impute such rounds
+    """
+    contexts, outcomes = as_numbers("x", x), as_numbers("r", r)
+    if contexts.ndim != 2 or outcomes.shape != contexts.shape[:1] or contexts.shape[1] == 0:
+        shapes = (contexts.shape, outcomes.shape)
+        raise InvalidInput(
+            "x, r", "must have shapes (n, d) and (n,)", shapes, "one row and one outcome a round"
+        )
+    columns = np.column_stack([contexts, outcomes])
+    for row, column in np.argwhere(~np.isfinite(columns))[:1]:
+        name = "r" if column == contexts.shape[1] else f"x{column + 1}"
+        remedy = f"in row {row + 1}; drop or impute such rounds"
+        raise InvalidInput(name, "must be a finite number", columns[row, column], remedy)
+    for row in too_large(outcomes)[:1]:
+        raise too_large_at(outcomes[row], f"in row {row + 1}")
+    return contexts, outcomes
+
+
+def too_large(outcomes: np.ndarray) -> np.ndarray:
+    """Return the rows of outcomes (n,) from which on Σr² is no number any more.
+
+    Examples
+    --------
+    >>> too_large(np.asarray([1.0, 1e200, 3.0])).tolist()
+    [1, 2]
+    """
+    with np.errstate(over="ignore"):
+        return np.flatnonzero(~np.isfinite(np.cumsum(np.square(outcomes))))
+
+
+def too_large_at(outcome: float, where: str) -> InvalidInput:
+    """Return the complaint about an outcome that is too large."""
+    remedy = f"{where}; give outcomes in larger units"
+    return InvalidInput("r", "must have squares that add up to a finite number", float(outcome), remedy)
+
+
+def as_numbers(name: str, values: Any, remedy: str = "one row a round") -> np.ndarray:
+    """Return values as an array of float64, or raise: nothing is masked, and nothing has an imaginary part."""
+    array = as_array(name, values)
+    try:
+        if array.dtype.kind != "c":
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidInput(name, "must hold numbers only", values, remedy)
+
+
+def as_array(name: str, values: Any) -> np.ndarray:
+    """Return values as an array, or raise where entries are masked, or rows of several lengths."""
+    if np.ma.is_masked(values):
+        remedy = "drop or impute such rounds, then give its `data`"
+        raise InvalidInput(
+            name, "must have no masked entries", f"{np.ma.count_masked(values)} of them", remedy
+        )
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InvalidInput(name, "must have rows of one length", values, "one row a round") from None

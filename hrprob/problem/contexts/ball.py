@@ -1,0 +1,37 @@
+"""Contexts uniform in the unit ball."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax
+
+from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.records import set_frozen
+from hrprob.problem.contexts.base import check_actions, register, unit
+
+__all__ = ["Ball"]
+
+
+@register("ball", static=("actions",))
+class Ball:
+    """Contexts uniform in the unit ball, as in the text of the paper."""
+
+    kind: ClassVar[str]
+    actions: int = 20
+
+    def __post_init__(self) -> None:
+        set_frozen(self, actions=check_actions(self.actions))
+
+    def check_dimension(self, dimension: int) -> None:
+        """Any dimension will do."""
+
+    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
+        """Return Gaussian vectors and uniform numbers for their lengths."""
+        directions = source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension))
+        return directions, source.uniform(Purpose.RADII, (self.actions,))
+
+    def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
+        """Return the directions with lengths U^(1/d)."""
+        directions, volume = drawn
+        return unit(directions) * (volume ** (1.0 / directions.shape[2]))[:, :, None]

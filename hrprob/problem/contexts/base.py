@@ -1,0 +1,105 @@
+"""What every kind of contexts offers, and the checks they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.random_numbers import Source
+from hrprob._core.registry import Registry
+
+__all__ = ["CONTEXTS", "Contexts", "check_actions", "check_contexts", "register", "too_long", "unit"]
+
+
+class Contexts(Protocol):
+    """What the engine asks of a kind of contexts."""
+
+    kind: ClassVar[str]
+
+    @property
+    def actions(self) -> int:
+        """How many actions every user has."""
+        ...
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise unless the contexts can have this dimension."""
+        ...
+
+    def draw(self, source: Source, dimension: int) -> Any:
+        """Return the random numbers behind the contexts."""
+        ...
+
+    def place(self, drawn: Any) -> jax.Array:
+        """Return the contexts (users, actions, d, trials) made of them."""
+        ...
+
+
+C = TypeVar("C", bound=type)
+
+CONTEXTS: Registry[Contexts] = Registry(
+    "contexts", field="contexts", package="hrprob.problem.contexts", requires=("actions", "draw", "place")
+)
+"""All kinds of contexts."""
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
+    """Make a class a kind of contexts, as :meth:`hrprob._core.registry.Registry.register` does."""
+    return CONTEXTS.register(kind, static=static)
+
+
+_TOLERANCE = 1e-9
+
+
+def check_actions(actions: Any) -> int:
+    """Return a number of actions, or raise."""
+    return check_count("actions", actions, remedy="a user needs at least one action to be served")
+
+
+def unit(vectors: jax.Array) -> jax.Array:
+    """Return vectors (users, actions, d, trials), each divided by its norm."""
+    # Sum by components: a reduction over a middle axis would not be vectorised over the trials.
+    squares = sum(vectors[:, :, j] ** 2 for j in range(vectors.shape[2]))
+    # Kept apart: a root and a division made into one are rounded otherwise for one trial than for several.
+    norm = jax.lax.optimization_barrier(jnp.sqrt(jnp.asarray(squares)))
+    return vectors * (1.0 / norm)[:, :, None]
+
+
+def check_contexts(field: str, contexts: Any, row: str) -> np.ndarray:
+    """Return contexts (sets or users, actions, d) as an array, or raise; a ``row`` is a set or a user."""
+    must = f"must be an array ({row}s, actions, d) of numbers"
+    remedy = f"give a list of {row}s, each a list of actions, each a list of d numbers"
+    try:
+        array = np.asarray(contexts, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(field, must, contexts, remedy) from None
+    if array.ndim != 3 or array.size == 0:
+        raise InvalidInput(field, must, array.shape, remedy)
+    if not np.all(np.isfinite(array)):
+        raise InvalidInput(field, "must hold finite numbers only", "NaN or infinity", remedy)
+    if np.any(too_long(array)):
+        norms = _norms(array)
+        where = tuple(int(i) + 1 for i in np.unravel_index(norms.argmax(), norms.shape))
+        raise InvalidInput(
+            field,
+            "must hold vectors of norm at most 1",
+            float(norms.max()),
+            f"scale {row} {where[0]}, action {where[1]}; the theory bounds every context by 1",
+        )
+    return array
+
+
+def too_long(contexts: np.ndarray) -> np.ndarray:
+    """Say which contexts (..., d on the third axis, ...) do not have a norm of at most 1; those with NaN are among them."""
+    return ~(_norms(contexts) <= 1.0 + _TOLERANCE)
+
+
+def _norms(contexts: np.ndarray) -> np.ndarray:
+    # What overflows is too long.
+    with np.errstate(over="ignore"):
+        return np.linalg.norm(contexts, axis=2)

@@ -1,0 +1,70 @@
+"""Contexts about a direction that turns as time goes on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source
+from hrprob._core.records import set_frozen
+from hrprob.problem.contexts.base import check_actions, register, unit
+from hrprob.problem.sequences import position
+
+__all__ = ["Drifting"]
+
+# With a stronger pull all contexts are one to six digits.
+_MOST_PULL = 1e6
+
+
+@register("drifting", static=("actions",))
+class Drifting:
+    r"""Contexts on the unit sphere about a direction that turns.
+
+    User t has contexts :math:`x \propto g + \text{pull} \cdot m_t`, g a standard normal vector and
+    :math:`m_t` the unit vector at the angle 2π(t − 1)/period in the plane of the first two coordinates.
+
+    Parameters
+    ----------
+    actions : int
+        How many actions a user has.
+    pull : float
+        How close to the direction the contexts are, at most 1e6; with 0 they are uniform.
+    period : float
+        After how many users, at least 1, it is back where it was.
+    """
+
+    kind: ClassVar[str]
+    actions: int = 20
+    pull: Any = 2.0
+    period: Any = 10000.0
+
+    def __post_init__(self) -> None:
+        pull, period = "0 is no pull at all", "it counts the users of one turn; with 1 it stands still"
+        set_frozen(
+            self,
+            actions=check_actions(self.actions),
+            pull=check_number("pull", self.pull, low=0, high=_MOST_PULL, remedy=pull),
+            period=check_number("period", self.period, low=1, remedy=period),
+        )
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise unless there is a plane to turn in."""
+        if dimension < 2:
+            must = "must not drift in one dimension"
+            raise InvalidInput("contexts.kind", must, self.kind, "it turns in the plane of two coordinates")
+
+    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
+        """Return Gaussian vectors, and the angle of each user."""
+        angle = position(source.users, WARMUP_USERS).astype(float) * (2.0 * math.pi / self.period)
+        return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension)), angle
+
+    def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
+        """Return the vectors, pulled towards the direction and divided by their norms."""
+        vectors, angle = drawn
+        direction = jnp.zeros((angle.shape[0], vectors.shape[2]))
+        direction = direction.at[:, 0].set(jnp.cos(angle)).at[:, 1].set(jnp.sin(angle))
+        return unit(vectors + self.pull * direction[:, None, :, None])

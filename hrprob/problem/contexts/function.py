@@ -1,0 +1,85 @@
+"""Contexts from somebody's function."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hrprob._core.errors import InvalidInput
+from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.records import set_frozen
+from hrprob.problem.contexts.base import check_actions, check_contexts, register, too_long
+from hrprob.problem.functions import FIRST_USERS, call, import_function, name_of, try_function, who
+
+__all__ = ["ContextFunction"]
+
+
+@register("function", static=("function", "actions"))
+class ContextFunction:
+    """The contexts that a function gives to each user.
+
+    Parameters
+    ----------
+    function : callable or str
+        ``function(key, user)`` returns contexts (actions, d) of norm at most 1: a pure function
+        in JAX's sense, of a key that is the user's and the trial's own and of the user's number.
+        In a configuration file, ``"module:name"``.
+    actions : int
+        How many actions a user has.
+
+    Examples
+    --------
+    >>> def turning(key, user):
+    ...     angle = 0.01 * user + jnp.arange(3.0)
+    ...     return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)
+    >>> ContextFunction(turning, actions=3).check_dimension(2)
+    """
+
+    kind: ClassVar[str]
+    function: Any
+    actions: int
+
+    def __post_init__(self) -> None:
+        set_frozen(self, function=import_function(self.function), actions=check_actions(self.actions))
+
+    def described(self) -> dict[str, Any]:
+        """Return it as plain data: the function by its name."""
+        return {"function": name_of(self.function), "actions": self.actions}
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise unless some users, the first among them, have contexts of this dimension, of norm at most 1."""
+        remedy = "it is called as function(key, user) and must return one context an action"
+        try:
+            contexts = try_function(self.function, remedy)
+        except InvalidInput as complaint:
+            raise complaint.within("contexts") from None
+        if contexts.shape[1:] != (self.actions, dimension):
+            must = f"must return an array {(self.actions, dimension)}"
+            raise InvalidInput("contexts.function", must, contexts.shape[1:], remedy)
+        try:
+            self.check_arrived(FIRST_USERS, contexts[..., None])
+        except InvalidInput as complaint:
+            raise complaint.within("contexts") from None
+
+    def check_arrived(self, users: np.ndarray, contexts: np.ndarray) -> None:
+        """Raise unless these users' contexts (users, actions, d, trials) are finite and of norm at most 1."""
+        unfit = np.any(too_long(contexts), axis=(1, 2))
+        if not np.any(unfit):
+            return
+        first = int(np.argmax(unfit))
+        try:
+            check_contexts("function", np.moveaxis(contexts[first], -1, 0), "user")
+        except InvalidInput as complaint:
+            remedy = f"so it is for {who(users[first])}; the theory bounds every context by 1"
+            raise InvalidInput("function", complaint.must, complaint.got, remedy) from None
+
+    def draw(self, source: Source, dimension: int) -> jax.Array:
+        """Return the contexts (users, trials, actions, d)."""
+        return call(self.function, source, Purpose.CONTEXTS)
+
+    def place(self, drawn: jax.Array) -> jax.Array:
+        """Return them with the trials last."""
+        return jnp.moveaxis(drawn, 1, -1)

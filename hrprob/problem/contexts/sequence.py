@@ -1,0 +1,83 @@
+"""Contexts of a file or an array, user after user."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from hrprob._core.errors import InvalidInput
+from hrprob._core.random_numbers import Source
+from hrprob._core.records import set_frozen
+from hrprob.problem.contexts.base import check_contexts, register
+from hrprob.problem.files import read_contexts
+from hrprob.problem.sequences import described_sequence, origin, position, repeated
+
+__all__ = ["ContextSequence"]
+
+
+@register("sequence", static=("sha256", "path"))
+class ContextSequence:
+    """The contexts of one user after another.
+
+    Parameters
+    ----------
+    users : array_like, shape (users, actions, d), or path
+        The contexts, or a CSV file with the columns user, action, x1, ..., xd, users and
+        actions numbered from 1. All trials meet the same; noise and levels differ.
+    sha256 : str, optional
+        What the file's digest must be, where it must be this file.
+
+    Examples
+    --------
+    >>> ContextSequence([[[0.9, 0.0], [0.0, 0.9]], [[0.5, 0.5], [0.1, 0.2]]]).actions
+    2
+    """
+
+    kind: ClassVar[str]
+    FILES: ClassVar[tuple[str, ...]] = ("users",)
+    users: Any
+    sha256: Any = None
+    path: str | None = dataclasses.field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        path, digest = origin(self.users, self.sha256)
+        users = self.users if path is None else read_contexts("users", path, "user")
+        set_frozen(self, users=check_contexts("users", users, "user"), sha256=digest, path=path)
+
+    def described(self) -> dict[str, Any]:
+        """Return it as plain data: the file it came from, if it came from one."""
+        return described_sequence("users", self.users, self.path, self.sha256)
+
+    @property
+    def actions(self) -> int:
+        """How many actions every user has."""
+        return int(self.users.shape[1])
+
+    @property
+    def sets(self) -> Any:
+        """All contexts there are."""
+        return self.users
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise unless the contexts have this dimension."""
+        if self.users.shape[2] != dimension:
+            remedy = "each row has one column x1, ..., xd for each entry of `theta`"
+            must = f"must hold vectors of {dimension} entries, as many as `theta`"
+            raise InvalidInput("contexts.users", must, self.users.shape[2], remedy)
+
+    def begins_again(self, users: int) -> str | None:
+        """Say so if there are fewer than so many users; None if there are enough."""
+        return repeated("contexts.users", self.users, self.path, users)
+
+    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
+        """Return where each user stands, and the contexts."""
+        place = position(source.users, self.users.shape[0])[:, None]
+        return jnp.broadcast_to(place, (*source.users.shape, *source.keys[0].shape)), jnp.asarray(self.users)
+
+    def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
+        """Return the contexts that stand there."""
+        which, users = drawn
+        return jnp.moveaxis(users[which], 1, -1)

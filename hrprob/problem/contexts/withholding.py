@@ -1,0 +1,68 @@
+"""Contexts that tell nothing of some coordinates for a while."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source
+from hrprob._core.records import set_frozen
+from hrprob.problem.contexts.base import check_actions, register, unit
+from hrprob.problem.sequences import position
+
+__all__ = ["Withholding"]
+
+
+@register("withholding", static=("actions", "coordinates"))
+class Withholding:
+    """Contexts on the unit sphere that tell nothing of the last coordinates for a while.
+
+    An adversary who knows what is to be learned shows the first ``users`` users' contexts with
+    their last ``coordinates`` entries 0: whatever is served, nothing is learned about them. Then
+    contexts are uniform on the whole sphere.
+
+    Parameters
+    ----------
+    actions : int
+        How many actions a user has.
+    users : int
+        How long it lasts.
+    coordinates : int
+        How many entries are withheld, fewer than d.
+    """
+
+    kind: ClassVar[str]
+    actions: int = 20
+    users: Any = 5000
+    coordinates: int = 2
+
+    def __post_init__(self) -> None:
+        set_frozen(
+            self,
+            actions=check_actions(self.actions),
+            users=check_count("users", self.users, low=0, remedy="it counts users from the first"),
+            coordinates=check_count("coordinates", self.coordinates, remedy="something must be withheld"),
+        )
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise unless some coordinate is left."""
+        if self.coordinates >= dimension:
+            must = f"must be below {dimension}, the number of entries of `theta`"
+            raise InvalidInput(
+                "contexts.coordinates", must, self.coordinates, "some coordinate must be left to see"
+            )
+
+    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
+        """Return Gaussian vectors, and whether each user is an early one (warm-up users are)."""
+        early = position(source.users, WARMUP_USERS) < self.users
+        return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension)), early
+
+    def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
+        """Return the vectors without what is withheld, divided by their norms."""
+        vectors, early = drawn
+        shown = jnp.arange(vectors.shape[2]) < vectors.shape[2] - self.coordinates
+        keep = jnp.where(early[:, None], shown, True)
+        return unit(vectors * keep[:, None, :, None])

@@ -1,0 +1,75 @@
+"""Levels from somebody's function."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+
+from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.records import set_frozen
+from hrprob.problem.functions import FIRST_USERS, call, import_function, name_of, try_function, who
+from hrprob.problem.levels.base import SeenLevels, register
+
+__all__ = ["LevelFunction"]
+
+
+@register("function", static=("function",))
+class LevelFunction(SeenLevels):
+    """The level that a function gives to each user.
+
+    Parameters
+    ----------
+    function : callable or str
+        ``function(key, user)`` returns a level: a pure function in JAX's sense. In a
+        configuration file, ``"module:name"``.
+    low, high : float, optional
+        Between which the levels lie, where that is known.
+    """
+
+    kind: ClassVar[str]
+    function: Any
+    low: Any = None
+    high: Any = None
+
+    def __post_init__(self) -> None:
+        set_frozen(self, function=import_function(self.function))
+        for name in ("low", "high"):
+            if getattr(self, name) is not None:
+                remedy = "it bounds the levels"
+                set_frozen(self, **{name: check_number(name, getattr(self, name), remedy=remedy)})
+        low, high = self.support
+        if low > high:
+            raise InvalidInput("high", f"must be at least `low` = {low:g}", high, "swap the two")
+        remedy = "it is called as function(key, user) and must return one level"
+        levels = try_function(self.function, remedy)
+        if levels.ndim != 1:
+            raise InvalidInput("function", "must return a number", levels[0], remedy)
+        self.check_arrived(FIRST_USERS, levels[:, None])
+
+    def check_arrived(self, users: np.ndarray, levels: np.ndarray) -> None:
+        """Raise unless these users' levels (users, trials) are finite and within the bounds."""
+        low, high = self.support
+        unfit = ~(np.isfinite(levels) & (levels >= low) & (levels <= high))
+        if np.any(unfit):
+            first = np.unravel_index(np.argmax(unfit), unfit.shape)
+            remedy = f"so it is for {who(users[first[0]])}; mend the function, or move `low` and `high`"
+            must = f"must return finite levels within [{low:g}, {high:g}]"
+            raise InvalidInput("function", must, levels[first], remedy)
+
+    def described(self) -> dict[str, Any]:
+        """Return it as plain data: the function by its name."""
+        return {"function": name_of(self.function), "low": self.low, "high": self.high}
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The bounds, where they are known."""
+        low = -math.inf if self.low is None else self.low
+        return low, math.inf if self.high is None else self.high
+
+    def draw(self, source: Source) -> jax.Array:
+        """Return levels of shape (users, trials)."""
+        return call(self.function, source, Purpose.SATISFACTION)

@@ -1,0 +1,27 @@
+"""β = ∞, the ordinary contextual bandit (Remark 7)."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from hrprob._core.random_numbers import Source
+from hrprob.problem.levels.base import SeenLevels, register, shape_of
+
+__all__ = ["InfiniteLevels"]
+
+
+@register("infinite")
+class InfiniteLevels(SeenLevels):
+    """β = ∞: the ordinary contextual bandit, one round a user."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Infinity, twice."""
+        return math.inf, math.inf
+
+    def draw(self, source: Source) -> jax.Array:
+        """Return levels of shape (users, trials)."""
+        return jnp.full(shape_of(source), jnp.inf)

@@ -1,0 +1,15 @@
+r"""The link from φᵀx to the variance of the outcome.
+
+========  ===============  ==========================================
+symbol    name             where
+========  ===============  ==========================================
+f(z)      ``link(z)``      Section 3: known, linear, f >= 0 on [-L, L]
+f⁻¹(w)    ``link.inverse``  equation of the variance estimator
+M_f       ``link.slope``   Section 3
+========  ===============  ==========================================
+"""
+
+from hrprob.problem.links.affine import Affine
+from hrprob.problem.links.base import LINKS, Link, register
+
+__all__ = ["LINKS", "Affine", "Link", "register"]

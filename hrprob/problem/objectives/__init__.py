@@ -1,0 +1,35 @@
+r"""What is to be made as large as possible.
+
+A round earns g in expectation, whatever β is, and one action throughout earns g in each
+of the rounds that the user stays:
+
+.. math:: v = g \cdot \mathbb{E}[\text{rounds}] = g/p,
+
+with p the probability that a round is the last.
+
+===============  ====================  =====================================================
+kind             g                     what v is
+===============  ====================  =====================================================
+lifetime         1                     the expected lifetime h, the paper's objective
+reward           u                     the total reward ĥ = u·h (concluding remarks)
+mean-variance    u − ρ·w               the same, every round paying for its risk
+threshold        P(r > level)          how many rounds exceed a level
+===============  ====================  =====================================================
+
+With β = ∞ a user stays for one round, and v = g: the ordinary contextual bandit and its
+risk-averse [1]_ and thresholding [2]_ kin. The regret is v* less v, in the units of v.
+
+References
+----------
+.. [1] A. Sani, A. Lazaric, R. Munos, "Risk-aversion in multi-armed bandits", NeurIPS 2012.
+.. [2] A. Locatelli, M. Gutzeit, A. Carpentier, "An optimal algorithm for the thresholding
+   bandit problem", ICML 2016.
+"""
+
+from hrprob.problem.objectives.base import OBJECTIVES, Objective, register, total
+from hrprob.problem.objectives.lifetime import Lifetime
+from hrprob.problem.objectives.mean_variance import MeanVariance
+from hrprob.problem.objectives.reward import Reward
+from hrprob.problem.objectives.threshold import Threshold
+
+__all__ = ["OBJECTIVES", "Lifetime", "MeanVariance", "Objective", "Reward", "Threshold", "register", "total"]

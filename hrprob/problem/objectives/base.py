@@ -1,0 +1,59 @@
+"""What every objective offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Protocol, TypeVar, dataclass_transform
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from hrprob._core.precision import float64
+from hrprob._core.registry import Registry
+from hrprob.noise import Noise
+
+__all__ = ["OBJECTIVES", "Objective", "register", "total"]
+
+
+class Objective(Protocol):
+    """What the engine and the policies ask of an objective."""
+
+    kind: ClassVar[str]
+    unit: ClassVar[str]
+    """What a value, and so the regret, is counted in."""
+
+    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+        """Return g, what one round earns in expectation, given mean and variance of its outcome."""
+        ...
+
+
+C = TypeVar("C", bound=type)
+
+OBJECTIVES: Registry[Objective] = Registry(
+    "objectives", field="objective", package="hrprob.problem.objectives", requires=("unit", "earning")
+)
+"""All objectives."""
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
+    """Make a class a kind of objective, as :meth:`hrprob._core.registry.Registry.register` does."""
+    return OBJECTIVES.register(kind, static=static)
+
+
+@float64
+def total(earning: ArrayLike, rounds: jax.Array) -> jax.Array:
+    """Return the value of a stay: ``earning`` in each of the expected ``rounds``.
+
+    What earns nothing is worth nothing, were it for ever.
+
+    Examples
+    --------
+    >>> total(jnp.asarray([0.0, 0.5]), jnp.asarray([jnp.inf, 4.0])).tolist()
+    [0.0, 2.0]
+    """
+    if isinstance(earning, float) and earning != 0.0:
+        return earning * jnp.asarray(rounds)
+    g = jnp.asarray(earning, dtype=float)
+    return jnp.where(g == 0.0, 0.0, g * rounds)

@@ -1,0 +1,31 @@
+"""The total reward over a stay."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from jax.typing import ArrayLike
+
+from hrprob.noise import Noise
+from hrprob.problem.objectives.base import register
+
+__all__ = ["Reward"]
+
+
+@register("reward")
+class Reward:
+    """The total reward over a stay, ĥ = u·h.
+
+    Examples
+    --------
+    >>> from hrprob.noise import NORMAL
+    >>> Reward().earning(0.3, 2.0, NORMAL)
+    0.3
+    """
+
+    kind: ClassVar[str]
+    unit: ClassVar[str] = "reward"
+
+    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+        """Return the mean outcome."""
+        return u

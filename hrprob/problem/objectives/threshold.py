@@ -1,0 +1,43 @@
+"""The number of rounds above a threshold."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from jax.typing import ArrayLike
+
+from hrprob import lifetime
+from hrprob._core.errors import check_number
+from hrprob._core.records import set_frozen
+from hrprob.noise import Noise
+from hrprob.problem.objectives.base import register
+
+__all__ = ["Threshold"]
+
+
+@register("threshold")
+class Threshold:
+    """The number of rounds in a stay whose outcome exceeds ``level``.
+
+    Parameters
+    ----------
+    level : float
+        What an outcome is held against; it has nothing to do with β.
+
+    Examples
+    --------
+    >>> from hrprob.noise import NORMAL
+    >>> float(Threshold(level=0.3).earning(0.3, 2.0, NORMAL))
+    0.5
+    """
+
+    kind: ClassVar[str]
+    unit: ClassVar[str] = "rounds above"
+    level: Any = 1.0
+
+    def __post_init__(self) -> None:
+        set_frozen(self, level=check_number("level", self.level, remedy="an outcome is held against it"))
+
+    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+        """Return the probability that an outcome exceeds the level, with all its digits however small it is."""
+        return lifetime.staying_probability(u, w, self.level, noise)

@@ -1,0 +1,22 @@
+"""The registered parts of a problem, by the fields that a configuration has for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hrprob._core.registry import Registry
+from hrprob.noise import NOISES
+from hrprob.problem.contexts import CONTEXTS
+from hrprob.problem.levels import LEVELS
+from hrprob.problem.links import LINKS
+from hrprob.problem.objectives import OBJECTIVES
+
+__all__ = ["PARTS"]
+
+PARTS: dict[str, Registry[Any]] = {
+    "link": LINKS,
+    "noise": NOISES,
+    "objective": OBJECTIVES,
+    "contexts": CONTEXTS,
+    "satisfaction": LEVELS,
+}

@@ -1,0 +1,98 @@
+"""Who arrives: contexts, levels, noise and the oracle, made in bulk before any policy acts.
+
+None of this depends on a policy, so it is made once for a stretch of users and a
+block of trials, and every policy meets the same. The trials are on the last axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hrprob._core.errors import InvalidInput
+from hrprob._core.random_numbers import Source
+from hrprob.problem.problem import Problem
+
+__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "checked_arrivals", "from_functions"]
+
+# Rounds whose noise is drawn in bulk. Few stays are longer; those draw the rest as they go.
+BLOCK_OF_ROUNDS = 16
+
+
+class Arrivals(NamedTuple):
+    """A stretch of users in a block of trials, and what each action would truly give."""
+
+    users: jax.Array  # (users,) uint32, the number of each user, from 1
+    contexts: jax.Array  # (users, actions, d, trials)
+    beta: jax.Array  # (users, trials) the true level, seen or not
+    noise: jax.Array  # (users, rounds, trials) standardised noise of the first rounds
+    mean: jax.Array  # (users, actions, trials) θ*ᵀx
+    sd: jax.Array  # (users, actions, trials) √f(φ*ᵀx)
+    value: jax.Array  # (users, actions, trials)
+    best: jax.Array  # (users, trials) the oracle's value
+
+
+def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> Arrivals:
+    """Return these users of these trials.
+
+    Two compiled steps: see :mod:`hrprob.problem.contexts` for why.
+    """
+    numbers = jnp.asarray(users, dtype=jnp.uint32)
+    return _arrive(problem, numbers, *_draw(problem, keys, numbers))
+
+
+def from_functions(problem: Problem) -> bool:
+    """Say whether somebody's functions make the contexts or the levels, so that arrivals must be checked."""
+    return any(hasattr(part, "check_arrived") for part in (problem.contexts, problem.satisfaction))
+
+
+def checked_arrivals(
+    problem: Problem,
+    keys: tuple[jax.Array, jax.Array],
+    users: np.ndarray,
+    first_users: int | None = None,
+    first_trials: int | None = None,
+) -> Arrivals:
+    """Return these users of these trials; raise unless the first of them are fit to be played.
+
+    Only what somebody's functions return can be otherwise; all else is looked at when it is made.
+    Users and trials beyond the first so many fill a stretch and count for nothing.
+    """
+    arrived = arrivals(problem, keys, users)
+    for name, given in (("contexts", arrived.contexts), ("satisfaction", arrived.beta)):
+        check = getattr(getattr(problem, name), "check_arrived", None)
+        if check is not None:
+            try:
+                check(users[:first_users], np.asarray(given)[:first_users, ..., :first_trials])
+            except InvalidInput as complaint:
+                raise complaint.within(f"problem.{name}") from None
+    return arrived
+
+
+@jax.jit
+def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Any:
+    source = Source(keys, users)
+    return (
+        problem.contexts.draw(source, problem.dimension),
+        problem.satisfaction.draw(source),
+        problem.noise.draw(source, BLOCK_OF_ROUNDS),
+    )
+
+
+@jax.jit
+def _arrive(problem: Problem, users: jax.Array, drawn: Any, beta: jax.Array, noise: jax.Array) -> Arrivals:
+    contexts = problem.contexts.place(drawn)
+    mean = _along(contexts, problem.theta)
+    variance = problem.link(_along(contexts, problem.phi))
+    # A bound that is met exactly can leave a variance of −1e-17.
+    variance = jnp.maximum(variance, 0.0)
+    value = problem.value(mean, variance, beta[:, None])
+    return Arrivals(users, contexts, beta, noise, mean, jnp.sqrt(variance), value, jnp.max(value, axis=1))
+
+
+def _along(contexts: jax.Array, weights: jax.Array) -> jax.Array:
+    """Return wᵀx of every context, (users, actions, trials)."""
+    return jnp.asarray(sum(weights[j] * contexts[:, :, j] for j in range(contexts.shape[2])))

@@ -1,0 +1,49 @@
+r"""What is believed of θ and φ before anything is seen, by name.
+
+=============  =============================================================
+``uniform``    uniform on the balls ‖θ‖ ≤ ``bounds.theta``, ‖φ‖ ≤ ``bounds.phi``
+``gaussian``   N(0, (share · bound)² I) cut to the same balls
+=============  =============================================================
+
+Both are NumPyro distributions on a ball. Engines that work in ℝᵈ (NUTS, normal guides,
+Laplace) reach the ball by the map of :mod:`hrprob.models.ball`, which makes the uniform
+prior a standard normal one: there are no walls to run into, and f(φᵀx) stays positive.
+
+A prior of one's own has the three methods of :class:`Prior` and a name (:func:`register`). It may
+be on smaller balls than the bounds allow, and the engines then work on those; it cannot be on
+anything else. A class in full::
+
+    from hrprob.models import priors
+
+    @priors.register("half")
+    class Half(priors.Uniform):
+        \"\"\"Uniform, with norms of half the bounds at most.\"\"\"
+
+        def theta(self, setting):
+            return priors.UniformBall(0.5 * setting.bounds.theta, setting.dimension)
+
+        def phi(self, setting):
+            return priors.UniformBall(0.5 * setting.bounds.phi, setting.dimension)
+"""
+
+from hrprob.models.priors.balls import BallTransform, NormalBall, UniformBall
+from hrprob.models.priors.base import PRIORS, Prior, make_prior, radii, register, sample
+from hrprob.models.priors.checks import check_prior, check_record
+from hrprob.models.priors.gaussian import Gaussian
+from hrprob.models.priors.uniform import Uniform
+
+__all__ = [
+    "PRIORS",
+    "BallTransform",
+    "Gaussian",
+    "NormalBall",
+    "Prior",
+    "Uniform",
+    "UniformBall",
+    "check_prior",
+    "check_record",
+    "make_prior",
+    "radii",
+    "register",
+    "sample",
+]

@@ -1,0 +1,80 @@
+"""What every prior offers, and how one is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
+
+import jax
+import numpyro
+import numpyro.distributions as dist
+
+from hrprob._core.registry import Registry
+from hrprob.models.setting import Setting
+
+__all__ = ["PRIORS", "Prior", "make_prior", "radii", "register", "sample"]
+
+P = TypeVar("P", bound=type)
+
+
+class Prior(Protocol):
+    """What the models and the engines ask of a prior."""
+
+    kind: ClassVar[str]
+
+    def theta(self, setting: Setting) -> dist.Distribution:
+        """Return the distribution of θ, on a ball of radius ``bounds.theta`` or less."""
+        ...
+
+    def phi(self, setting: Setting) -> dist.Distribution:
+        """Return the distribution of φ, on a ball of radius ``bounds.phi`` or less."""
+        ...
+
+    def log_tilt(self, theta: jax.Array, phi: jax.Array, setting: Setting) -> jax.Array:
+        """Return the log density (...) of θ and φ (..., d) within those balls, up to a constant."""
+        ...
+
+
+PRIORS: Registry[Prior] = Registry(
+    "priors", field="prior", package="hrprob.models.priors", requires=("kind", "theta", "phi", "log_tilt")
+)
+"""All priors."""
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
+    """Make a class a prior that can be named ``kind``, and found again by a saved posterior.
+
+    Examples
+    --------
+    >>> "uniform" in PRIORS.kinds()
+    True
+    """
+    return PRIORS.register(kind, static=static)
+
+
+def make_prior(prior: Any) -> Any:
+    """Return a prior: itself, by its kind, or from a table with its kind and parameters.
+
+    Examples
+    --------
+    >>> make_prior("uniform").kind
+    'uniform'
+    """
+    return PRIORS.make(prior)
+
+
+def radii(prior: Any, setting: Setting) -> tuple[Any, Any]:
+    """Return the radii of the balls that a prior of θ and φ is on.
+
+    Examples
+    --------
+    >>> [float(radius) for radius in radii(make_prior("uniform"), Setting(dimension=3))]
+    [1.0, 2.0]
+    """
+    return prior.theta(setting).support.radius, prior.phi(setting).support.radius
+
+
+def sample(prior: Prior, setting: Setting) -> tuple[jax.Array, jax.Array]:
+    """Sample θ and φ within a NumPyro program."""
+    return numpyro.sample("theta", prior.theta(setting)), numpyro.sample("phi", prior.phi(setting))

@@ -1,0 +1,133 @@
+"""One registry serves every family: kinds, instances, tables, files, parts, entry points."""
+
+import importlib.metadata
+import sys
+import types
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from hrprob._core import registry as module
+from hrprob._core.errors import InvalidInput
+from hrprob._core.registry import Registry
+
+
+@pytest.fixture
+def shapes() -> Registry[Any]:
+    made: Registry[Any] = Registry("shapes", field="shape", package="", requires=("area",))
+
+    @made.register("square")
+    class Square:
+        side: Any
+        area: ClassVar[str] = "side²"
+
+    @made.register("points", static=("name",))
+    class Points:
+        area: ClassVar[int] = 0
+        FILES: ClassVar[tuple[str, ...]] = ("places",)
+        PARTS: ClassVar[dict[str, Any]] = {"frame": made}
+        places: Any = ()
+        frame: Any = None
+        name: str = "p"
+
+    return made
+
+
+def test_a_kind_belongs_to_one_class(shapes: Registry[Any]) -> None:
+    def somebodys(module: str) -> Any:
+        return shapes.register("mine")(type("Mine", (), {"__module__": module}))
+
+    first, again = somebodys("one"), somebodys("one")
+    assert first.kind == again.kind == "mine"
+    assert shapes.kinds()["mine"] is again
+    with pytest.raises(InvalidInput, match=r"got 'mine': it belongs to Mine of one") as complaint:
+        somebodys("two")
+    assert complaint.value.field == "kind"
+    assert shapes.kinds()["mine"] is again
+
+
+def test_an_instance_is_returned_as_it_is(shapes: Registry[Any]) -> None:
+    square = shapes.get("square")(2.0)
+    assert shapes.make(square) is square
+
+
+def test_a_kind_or_a_table_makes_an_instance(shapes: Registry[Any]) -> None:
+    assert shapes.make("points").name == "p"
+    assert shapes.make({"kind": "square", "side": 3.0}).side == 3.0
+
+
+def test_a_field_that_is_none_counts_as_not_given(shapes: Registry[Any]) -> None:
+    assert shapes.make({"kind": "points", "name": None}).name == "p"
+
+
+def test_parts_are_made_by_their_own_registry(shapes: Registry[Any]) -> None:
+    made = shapes.make({"kind": "points", "frame": {"kind": "square", "side": 1.0}})
+    assert made.frame == shapes.get("square")(1.0)
+
+
+def test_paths_begin_in_the_folder(shapes: Registry[Any]) -> None:
+    folder = Path("somewhere")
+    assert shapes.make({"kind": "points", "places": "a.csv"}, folder=folder).places == folder / "a.csv"
+    assert shapes.make({"kind": "points", "places": [1.0, 2.0]}, folder=folder).places == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("written", "field", "words"),
+    [
+        ("sqare", "shape", "did you mean `square`"),
+        ("circle", "shape", "must be one of 'square', 'points'"),
+        ({"kind": "sqare"}, "shape.kind", "did you mean `square`"),
+        ({"side": 1.0}, "shape.kind", "got nothing"),
+        ({"kind": "square"}, "shape.side", "must be given"),
+        ({"kind": "square", "sdie": 1.0}, "shape.sdie", "did you mean `side`"),
+        ({"kind": "points", "places": ["a"]}, "shape.places\\[1\\]", "must be a number"),
+        ({"kind": "points", "places": ""}, "shape.places", "must be the path of a file"),
+        ({"kind": "points", "frame": {"kind": "cube"}}, "shape.frame.kind", "must be one of"),
+        (3, "shape", "must be one of the shapes"),
+    ],
+)
+def test_what_cannot_be_made_is_named(shapes: Registry[Any], written: Any, field: str, words: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^`{field}` .*{words}"):
+        shapes.make(written)
+
+
+def test_a_class_is_to_be_called(shapes: Registry[Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"call it: Square\(\)"):
+        shapes.make(shapes.get("square"))
+
+
+def test_entry_points_are_loaded_once(shapes: Registry[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = []
+    somebodys = types.ModuleType("somebodys_shapes")
+    monkeypatch.setitem(sys.modules, "somebodys_shapes", somebodys)
+
+    def load(self: importlib.metadata.EntryPoint) -> Any:
+        loaded.append(self.value)
+        shapes.register("ring")(type("Ring", (), {"__module__": "somebodys_shapes", "area": 1}))
+        return somebodys
+
+    entry = importlib.metadata.EntryPoint("ring", "somebodys_shapes", "hrprob.shapes")
+    monkeypatch.setattr(importlib.metadata.EntryPoint, "load", load)
+    monkeypatch.setattr(module.importlib.metadata, "entry_points", lambda group: [entry])
+    module._load_entry_points.cache_clear()
+    assert shapes.make("ring").area == 1
+    assert "ring" in list(shapes)
+    assert loaded == ["somebodys_shapes"]
+    module._load_entry_points.cache_clear()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("broken"), SystemExit(3)])
+def test_an_entry_point_that_fails_is_named(
+    shapes: Registry[Any], monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def load(self: importlib.metadata.EntryPoint) -> Any:
+        raise error
+
+    entry = importlib.metadata.EntryPoint("ring", "somebodys_shapes", "hrprob.shapes")
+    monkeypatch.setattr(importlib.metadata.EntryPoint, "load", load)
+    monkeypatch.setattr(module.importlib.metadata, "entry_points", lambda group: [entry])
+    module._load_entry_points.cache_clear()
+    with pytest.raises(InvalidInput, match=r"entry point hrprob.shapes.*somebodys_shapes.*uninstall"):
+        shapes.kinds()
+    module._load_entry_points.cache_clear()
