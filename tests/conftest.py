@@ -98,8 +98,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(part in item.nodeid for part in _STUDIES):
             item.add_marker("study")
-        if item.get_closest_marker("study") or any(part in item.nodeid for part in _SLOW):
+        if (
+            item.get_closest_marker("study")
+            or any(part in item.nodeid for part in _SLOW)
+            or _is_slow_example(item)
+        ):
             item.add_marker("slow")
+
+
+def _is_slow_example(item: pytest.Item) -> bool:
+    """Say whether a docstring calls its examples slow, by the comment ``# slow`` in one of them."""
+    example = getattr(item, "dtest", None)
+    return example is not None and "# slow" in (example.docstring or "")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -31,8 +31,9 @@ from scipy import stats
 
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob.comparison.estimates import Estimate, estimate, growth_exponent, rate_ratio
+from hrprob.numerics.multiple_testing import holm
 
-__all__ = ["Comparison", "Pair", "Standing", "compare", "compare_pair", "holm"]
+__all__ = ["Comparison", "Pair", "Standing", "compare", "compare_pair"]
 
 _RESAMPLES = 4999
 
@@ -191,21 +192,6 @@ def compare_pair(policy: str, other: str, regret: np.ndarray, other_regret: np.n
     low, high = _wilson(wins, len(difference))
     p = _p_value(difference)
     return Pair(policy, other, estimate(difference), _bootstrap(difference), p, p, wins, low, high)
-
-
-def holm(p_values: np.ndarray) -> np.ndarray:
-    """Return the p-values corrected for their number, in the order given.
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(2).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values)
-    steps = p_values[order] * np.arange(len(p_values), 0, -1)
-    corrected = np.empty_like(p_values)
-    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return corrected
 
 
 def _p_value(difference: np.ndarray) -> float:

@@ -22,7 +22,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 from scipy import stats
 
-from hrprob.diagnostics.uniformity import holm, simultaneous_band, uniformity_p_value
+from hrprob.diagnostics.uniformity import simultaneous_band, uniformity_p_value
+from hrprob.numerics.multiple_testing import holm
 from hrprob.plot import plots
 
 __all__ = [

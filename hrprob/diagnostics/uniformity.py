@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-__all__ = ["holm", "place_among", "simultaneous_band", "uniformity_p_value"]
+__all__ = ["place_among", "simultaneous_band", "uniformity_p_value"]
 
 _MOST_POINTS = 100
 _SIMULATIONS = 20000
@@ -84,22 +84,6 @@ def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndar
     low = np.argmax(inside, axis=1)
     high = size - np.argmax(inside[:, ::-1], axis=1)
     return _grid(size), low / size, high / size
-
-
-def holm(p_values: Any) -> np.ndarray:
-    """Return Holm's adjusted p-values: rejecting those below α errs once or more with probability α at most.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.5, 0.02]).round(3).tolist()
-    [0.03, 0.5, 0.04]
-    """
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p)
-    scaled = p[order] * (p.size - np.arange(p.size))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
-    return adjusted
 
 
 def _grid(size: int) -> np.ndarray:

@@ -76,7 +76,7 @@ def test_paths_begin_in_the_folder(shapes: Registry[Any]) -> None:
     ("written", "field", "words"),
     [
         ("sqare", "shape", "did you mean `square`"),
-        ("circle", "shape", "must be one of 'square', 'points'"),
+        ("circle", "shape", "must be one of 'points', 'square'"),
         ({"kind": "sqare"}, "shape.kind", "did you mean `square`"),
         ({"side": 1.0}, "shape.kind", "got nothing"),
         ({"kind": "square"}, "shape.side", "must be given"),

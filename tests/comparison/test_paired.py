@@ -9,9 +9,10 @@ from scipy import stats
 import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob.comparison import figures
-from hrprob.comparison.paired import compare, compare_pair, holm
+from hrprob.comparison.paired import compare, compare_pair
 from hrprob.comparison.sequential import decide, looks, nominal_level
 from hrprob.comparison.suite import rank, ratios
+from hrprob.numerics.multiple_testing import holm
 
 POLICIES = {
     "greedy": hrprob.Greedy(),

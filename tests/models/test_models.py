@@ -234,7 +234,7 @@ def test_parameters_that_are_missing_are_named(monkeypatch):
         shape: float
 
     assert make_model({"kind": "shaped", "shape": 2.0}).shape == 2.0
-    with pytest.raises(InvalidInput, match="`model.shape` must be given"):
+    with pytest.raises(InvalidInput, match=r"`model.shape` must be given"):
         make_model("shaped")
 
 

@@ -1,0 +1,33 @@
+"""Several tests at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["holm"]
+
+
+def holm(p_values: Any) -> np.ndarray:
+    """Return Holm's adjusted p-values, in the order given.
+
+    Rejecting those below α makes one false rejection or more with probability at most α, however the
+    tests depend on each other [1]_.
+
+    References
+    ----------
+    .. [1] S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+       Statistics 6(2), 1979.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p)
+    scaled = p[order] * (p.size - np.arange(p.size))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted
