@@ -1,0 +1,177 @@
+"""Data flow one way: no package imports one to its right, and no two modules import each other.
+
+The layers stand in pyproject.toml under ``[[tool.hrprob.layers]]``, from left to right, each with the question
+it answers. The tables in README.md and CONTRIBUTING.md are made of the same statement
+(``python -m tests.test_architecture`` writes them).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "hrprob"
+DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+_MARKED = re.compile(r"(<!-- layers -->\n).*?(<!-- /layers -->)", re.DOTALL)
+
+
+class Layer(NamedTuple):
+    """One or more packages that stand side by side, and what they answer."""
+
+    packages: tuple[str, ...]
+    question: str
+    contents: str
+
+
+def layers() -> list[Layer]:
+    """Return the layers, the lowest first."""
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return [
+        Layer(tuple(entry["packages"]), entry["question"], entry["contents"])
+        for entry in data["tool"]["hrprob"]["layers"]
+    ]
+
+
+def table() -> str:
+    """Return the layers as a Markdown table."""
+    rows = [
+        f"| {', '.join(f'`{place(name)}`' for name in layer.packages)} | {layer.question} | {layer.contents} |"
+        for layer in layers()
+    ]
+    return "\n".join(["| where | question | what is there |", "|---|---|---|", *rows]) + "\n"
+
+
+def place(package: str) -> str:
+    """Return where a package stands in the repository."""
+    if (ROOT / package).is_dir():
+        return f"{package}/"
+    return (
+        f"{PACKAGE}/{package}.py" if (ROOT / PACKAGE / f"{package}.py").exists() else f"{PACKAGE}/{package}/"
+    )
+
+
+def files() -> dict[str, Path]:
+    """Return every module of the package by its name; models/ and experiments/ are reached through links."""
+    found = {}
+    for top in (ROOT / PACKAGE, ROOT / "models", ROOT / "experiments"):
+        for file in top.rglob("*.py"):
+            inside = file.relative_to(ROOT)
+            if any((ROOT / parent).is_symlink() for parent in inside.parents):
+                continue
+            parts = inside.with_suffix("").parts
+            parts = parts if parts[0] == PACKAGE else (PACKAGE, *parts)
+            found[".".join(parts).removesuffix(".__init__")] = file
+    return found
+
+
+MODULES = files()
+
+
+def imports(name: str, *, at_import: bool) -> Iterator[str]:
+    """Yield the modules of hrprob that a module imports.
+
+    ``at_import`` leaves out those within functions. Imports for type checkers alone never count.
+    """
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    for node in _walk(tree, into_functions=not at_import):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                if whole in MODULES or node.module in MODULES:
+                    yield whole if whole in MODULES else node.module
+
+
+def _walk(node: ast.AST, *, into_functions: bool) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        if not into_functions and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        yield child
+        yield from _walk(child, into_functions=into_functions)
+
+
+def package_of(module: str) -> str:
+    """Return the layer's name for a module: the part after ``hrprob``."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def test_every_package_has_a_layer() -> None:
+    named = [package for layer in layers() for package in layer.packages]
+    assert len(named) == len(set(named))
+    there = {package_of(name) for name in MODULES} - {""}
+    assert there == set(named)
+
+
+def test_nothing_imports_from_a_later_layer() -> None:
+    depth = {package: number for number, layer in enumerate(layers()) for package in layer.packages}
+    wrong = [
+        f"{name} imports {other}"
+        for name in MODULES
+        for other in imports(name, at_import=False)
+        if package_of(name)
+        and package_of(other)
+        and package_of(name) != package_of(other)
+        and depth[package_of(other)] >= depth[package_of(name)]
+    ]
+    assert wrong == []
+
+
+def test_no_modules_import_each_other() -> None:
+    graph = {name: set(imports(name, at_import=False)) - {name} for name in MODULES}
+    # A package's __init__ gathers the names of its modules; a module that asks its own package for them is
+    # what makes a cycle, and is counted.
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            raise AssertionError(" -> ".join((*path[path.index(name) :], name)))
+        if name not in done:
+            for other in sorted(graph[name]):
+                visit(other, (*path, name))
+            done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_documents_show_these_layers(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    assert _MARKED.search(text), "the markers <!-- layers --> and <!-- /layers --> are missing"
+    assert _with_table(text) == text, "run `python -m tests.test_architecture`"
+
+
+def _with_table(text: str) -> str:
+    return _MARKED.sub(lambda match: match[1] + table() + match[2], text)
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_modules_and_functions_are_short(name: str) -> None:
+    text = MODULES[name].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            docstring = (
+                first.end_lineno - first.lineno + 1
+                if ast.get_docstring(node) is not None and first.end_lineno is not None
+                else 0
+            )
+            assert node.end_lineno is not None
+            assert node.end_lineno - node.lineno + 1 - docstring <= 60, f"{name}.{node.name}"
+
+
+if __name__ == "__main__":
+    for document in DOCUMENTS:
+        path = ROOT / document
+        path.write_text(_with_table(path.read_text(encoding="utf-8")), encoding="utf-8")
