@@ -1,20 +1,64 @@
+# ruff: noqa: I001  (the names stand by question, sorted within each group)
+
 __version__: str
 
+# Packages with more names.
 from . import diagnostics as diagnostics
 from . import models as models
 from . import noise as noise
 from . import policies as policies
 from . import problem as problem
+
+# What is raised for an input that cannot be used.
 from ._core.errors import InvalidInput as InvalidInput
-from .comparison.paired import compare as compare
-from .comparison.sequential import decide as decide
+
+# What is played: the problem and what policies know of it.
+from .problem import Affine as Affine
+from .problem import Bounds as Bounds
+from .problem import Known as Known
+from .problem import Problem as Problem
+
+# What is played: noises.
+from .problem import Mixture as Mixture
+from .problem import Normal as Normal
+from .problem import StudentT as StudentT
+from .problem import TruncatedNormal as TruncatedNormal
+
+# What is played: contexts.
+from .problem import Ball as Ball
+from .problem import ContextFunction as ContextFunction
+from .problem import ContextSequence as ContextSequence
+from .problem import Drifting as Drifting
+from .problem import Finite as Finite
+from .problem import Sphere as Sphere
+from .problem import Withholding as Withholding
+
+# What is played: satisfaction levels.
+from .problem import EmpiricalLevels as EmpiricalLevels
+from .problem import FixedLevels as FixedLevels
+from .problem import HiddenLevels as HiddenLevels
+from .problem import InfiniteLevels as InfiniteLevels
+from .problem import LevelFunction as LevelFunction
+from .problem import LevelSequence as LevelSequence
+from .problem import NormalLevels as NormalLevels
+from .problem import RedrawnLevels as RedrawnLevels
+from .problem import UniformLevels as UniformLevels
+
+# What is played: objectives.
+from .problem import Lifetime as Lifetime
+from .problem import MeanVariance as MeanVariance
+from .problem import Reward as Reward
+from .problem import Threshold as Threshold
+
+# What is an action worth?
+from .lifetime import h as h
+
+# What is believed?
 from .estimation.confidence import ConfidenceSets as ConfidenceSets
 from .estimation.confidence import lipschitz_constants as lipschitz_constants
 from .estimation.glse import GLSE as GLSE
-from .fitting.fit import fit as fit
-from .fitting.posterior import Posterior as Posterior
-from .lifetime import h as h
-from .live.agent import Agent as Agent
+
+# What is chosen?
 from .policies import CMDP as CMDP
 from .policies import HRUCB as HRUCB
 from .policies import IDS as IDS
@@ -41,32 +85,17 @@ from .policies import ThompsonKnownVariance as ThompsonKnownVariance
 from .policies import VarianceThompson as VarianceThompson
 from .policies import WeightedOFUL as WeightedOFUL
 from .policies import register as register
-from .problem import Affine as Affine
-from .problem import Ball as Ball
-from .problem import Bounds as Bounds
-from .problem import ContextFunction as ContextFunction
-from .problem import ContextSequence as ContextSequence
-from .problem import Drifting as Drifting
-from .problem import EmpiricalLevels as EmpiricalLevels
-from .problem import Finite as Finite
-from .problem import FixedLevels as FixedLevels
-from .problem import HiddenLevels as HiddenLevels
-from .problem import InfiniteLevels as InfiniteLevels
-from .problem import Known as Known
-from .problem import LevelFunction as LevelFunction
-from .problem import LevelSequence as LevelSequence
-from .problem import Lifetime as Lifetime
-from .problem import MeanVariance as MeanVariance
-from .problem import Mixture as Mixture
-from .problem import Normal as Normal
-from .problem import NormalLevels as NormalLevels
-from .problem import Problem as Problem
-from .problem import RedrawnLevels as RedrawnLevels
-from .problem import Reward as Reward
-from .problem import Sphere as Sphere
-from .problem import StudentT as StudentT
-from .problem import Threshold as Threshold
-from .problem import TruncatedNormal as TruncatedNormal
-from .problem import UniformLevels as UniformLevels
-from .problem import Withholding as Withholding
+
+# What happens?
 from .simulation.engine import simulate as simulate
+
+# What do your data say?
+from .fitting.fit import fit as fit
+from .fitting.posterior import Posterior as Posterior
+
+# Who won?
+from .comparison.paired import compare as compare
+from .comparison.sequential import decide as decide
+
+# Who is served?
+from .live.agent import Agent as Agent

@@ -1,25 +1,25 @@
-r"""What an action is worth: the expected lifetime of a user, and what is lost by choosing worse.
+r"""What an action is worth: the expected lifetime of a user, the best action, and the cost of a worse one.
 
 A user with satisfaction level β stays until an outcome r = u + √w·e falls below β.
 Under one fixed action the lifetime is geometric, the reneging round included, with
 mean one over the probability of reneging.
 
-=================  ========================  ===========================================
-symbol             name                      where
-=================  ========================  ===========================================
-u = θᵀx            ``u``                     mean outcome
-w = f(φᵀx)         ``w``                     **variance** of the outcome
-Φ((β − u)/√w)      ``reneging_probability``       Section 3, the risk of reneging
-h_β(u, w)          ``h``                     Section 4.2, inverse of the reneging probability
-max_a h            ``oracle``                Section 4.2, the oracle policy
-E_β[h_β(u, w)]     ``mean_h``                Remark 6, β known in distribution
-E_β[Φ(·)]          ``mean_reneging_probability``  the same, with a new β every round
-Regret_T           ``pseudo_regret``         Section 3, its term for one user
-(p − p*)/p*        ``round_cost``            the same regret, laid on single rounds
-=================  ========================  ===========================================
+=================  ==============================  ====================================================
+symbol             name                            where
+=================  ==============================  ====================================================
+u = θᵀx            ``u``                           mean outcome
+w = f(φᵀx)         ``w``                           **variance** of the outcome
+Φ((β − u)/√w)      ``reneging_probability``        Section 3, the risk of reneging
+h_β(u, w)          ``h``                           Section 4.2, one over the reneging probability
+max_a h            ``oracle``                      Section 4.2, the oracle policy
+E_β[h_β(u, w)]     ``mean_h``                      Remark 6, β known in distribution
+E_β[Φ(·)]          ``mean_reneging_probability``   the same, with a new β every round
+Regret_T           ``pseudo_regret``               Section 3, its term for one user
+(p − p*)/p*        ``round_cost``                  the same regret, divided among the rounds of a stay
+=================  ==============================  ====================================================
 
 The paper also writes h_β(u, v) with v = φᵀx; here the second argument is always the
-variance. Two limits are meant literally: β = +∞ gives h = 1 (every user leaves after
+variance. Two limits hold exactly: β = +∞ gives h = 1 (every user leaves after
 one round), and w = 0 gives h = 1 where u < β and h = ∞ elsewhere.
 
 References
@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 
-# Levels of a sum that are written out at a time.
+# A sum over levels is written out in chunks of this many.
 _AT_ONCE = 8
 
 
@@ -75,22 +75,21 @@ class Gradient(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best action of each user and the expected lifetime that it gives."""
+    """The best action of each user, and its value."""
 
     action: jax.Array  # (...), int
-    lifetime: jax.Array  # (...)
+    value: jax.Array  # (...)
 
 
 class Nodes(NamedTuple):
     """A distribution of β as a weighted sum over levels; the weights add up to 1.
 
-    Far down, where a weight underflows while h overflows, levels go with the logarithms of
-    their weights.
+    Far down, where a weight underflows while h overflows, the logarithms of the weights are given instead.
     """
 
     levels: Any  # (k,)
     weights: Any  # (k,)
-    far_levels: Any  # (f,), maybe none
+    far_levels: Any  # (f,), f may be 0
     far_log_weights: Any  # (f,)
 
 
@@ -136,7 +135,7 @@ def reneging_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noi
 
 @float64
 def staying_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
-    """Return the probability that an outcome is at least ``beta``, with all its digits however small it is.
+    """Return the probability that an outcome is at least ``beta``, accurate however small it is.
 
     Examples
     --------
@@ -148,7 +147,7 @@ def staying_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Nois
 
 @float64
 def log_reneging_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
-    """Return the logarithm of :func:`reneging_probability`, right where that underflows.
+    """Return the logarithm of :func:`reneging_probability`, accurate where that underflows.
 
     Examples
     --------
@@ -196,7 +195,7 @@ def mean_reneging_probability(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: N
     """
 
     def near(level: jax.Array, weight: jax.Array) -> jax.Array:
-        # As quick as a lifetime: the probability itself is compiled to scalar code within a loop over users.
+        # Through h, which is faster: the probability itself is compiled to scalar code within a loop over users.
         return weight / h(u, w, level, noise)
 
     return sum_over_levels(near, u, w, nodes.levels, nodes.weights) + sum_over_levels(
@@ -213,8 +212,8 @@ def sum_over_levels(
 ) -> jax.Array:
     """Return Σ term(level, weight) over levels with weights, of the shape of ``u`` and ``w``."""
 
-    # A few levels after another. All at once would take as many copies of u as there are levels, and a
-    # reduction over them would not be vectorised; a loop over single ones costs as much as what is in it.
+    # In chunks of levels. All at once would need as many copies of u as there are levels, and a reduction over
+    # them would not be vectorised; in a loop over single levels, the loop costs as much as its body.
     def add(total: jax.Array, nodes: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
         for level, weight in zip(*nodes, strict=True):
             total = total + term(level, weight)
@@ -251,60 +250,78 @@ def h_gradient(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMA
 
 
 @float64
-def oracle(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> Best:
-    """Return the action of longest expected lifetime; ties go to the first.
+def oracle(values: ArrayLike, axis: int = -1) -> Best:
+    """Return the best action and its value; ties go to the first action.
 
     Parameters
     ----------
-    u, w : array_like, shape (..., actions)
-        Mean and variance of each action's outcome.
-    beta : array_like, shape (...)
-        Satisfaction level of each user.
-    noise : Noise
-        The standardised distribution of the noise.
+    values : array_like, shape (..., actions, ...)
+        The true value of each action: with the lifetime objective, :func:`h`.
+    axis : int
+        The axis of the actions.
 
     Examples
     --------
     A steady action beats one of higher mean when β is low, and loses when β is high.
 
-    >>> action, lifetime = oracle(u=[0.5, 0.4], w=[2.0, 0.5], beta=[-1.0, 1.0])
-    >>> action.tolist(), lifetime.round(2).tolist()
+    >>> lifetimes = h(u=[0.5, 0.4], w=[2.0, 0.5], beta=[[-1.0], [1.0]])
+    >>> action, value = oracle(lifetimes)
+    >>> action.tolist(), value.round(2).tolist()
     ([1, 0], [41.92, 1.57])
     """
-    lifetimes = h(u, w, jnp.asarray(beta, dtype=float)[..., None], noise)
-    return Best(jnp.argmax(lifetimes, axis=-1), jnp.max(lifetimes, axis=-1))
+    values = jnp.asarray(values)
+    return Best(jnp.argmax(values, axis=axis), jnp.max(values, axis=axis))
 
 
 @float64
-def pseudo_regret(h_best: ArrayLike, h_chosen: ArrayLike) -> jax.Array:
-    """Return what a user costs who was served one action throughout: h* − h.
+def pseudo_regret(best: ArrayLike, value: ArrayLike) -> jax.Array:
+    """Return the cost of a stay in which one action is kept: v* − v, with the lifetime objective h* − h.
 
-    Two infinite lifetimes are equally good, so their difference is 0.
+    Two infinite values are equally good: their difference is 0.
 
     Examples
     --------
     >>> pseudo_regret([5.0, float("inf")], [3.5, float("inf")]).tolist()
     [1.5, 0.0]
     """
-    best, chosen = jnp.asarray(h_best, dtype=float), jnp.asarray(h_chosen, dtype=float)
-    return jnp.where(best == chosen, 0.0, best - chosen)
+    best, value = jnp.asarray(best, dtype=float), jnp.asarray(value, dtype=float)
+    return jnp.where(best == value, 0.0, best - value)
 
 
 @float64
-def round_cost(p_chosen: ArrayLike, p_best: ArrayLike) -> jax.Array:
-    """Return what one round costs: (p − p*)/p*, p the probability of reneging and p* the least.
+def round_cost(
+    best: ArrayLike, value: ArrayLike, probability: ArrayLike, earning: ArrayLike = 1.0
+) -> jax.Array:
+    r"""Return the cost of one round, where actions may change from round to round.
 
-    A user's probabilities of reneging, summed over the rounds played, are 1 in expectation,
-    so these costs add up to h* less the expected lifetime whatever was played in each
-    round; with one action throughout, a lifetime of h rounds costs h* − h.
+    A round that earns g and ends the stay with probability p costs :math:`v_* p - g`. The probabilities of a
+    user's rounds add up to 1 in expectation, so these costs add up to :math:`v_*` minus what was earned, and with
+    one action for the whole stay to :math:`v_* - v`.
+
+    Since :math:`v = g/p`, the cost is :math:`(v_* - v)\,p`, which is never negative; with the lifetime objective
+    that is :math:`(p - p_*)/p_*`. Two limits need care. If nobody leaves an action that earns less than 0, then
+    v = −∞, and the first form is used: a round costs −g. If some action earns for ever, then :math:`v_* = \infty`,
+    and a round of any other action costs as much as a stay with it.
+
+    Parameters
+    ----------
+    best, value : array_like
+        :math:`v_*` and v, the values of the best action and of the one that is played.
+    probability : array_like
+        p, the probability that this round is the last.
+    earning : array_like
+        g, what the round earns in expectation: 1 with the lifetime objective.
 
     Examples
     --------
-    >>> float(round_cost(p_chosen=0.5, p_best=0.25))
+    >>> float(round_cost(best=4.0, value=2.0, probability=0.5))
     1.0
     """
-    chosen, best = jnp.asarray(p_chosen, dtype=float), jnp.asarray(p_best, dtype=float)
-    return jnp.where(chosen == best, 0.0, (chosen - best) / best)
+    plain = best * jnp.asarray(probability) - earning
+    loss = pseudo_regret(best, value)
+    # Each form is NaN at some limit; that value is not selected.
+    endless = jnp.where(jnp.isinf(best), loss, plain)
+    return jnp.where(jnp.isinf(loss), endless, loss * probability)
 
 
 def _standardise(u: ArrayLike, w: ArrayLike, beta: ArrayLike) -> jax.Array:

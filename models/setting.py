@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from hrprob._core.errors import check_count
 from hrprob._core.records import record, set_frozen
 from hrprob.numerics.products import contract
+from hrprob.problem.bounds import Bounds
 from hrprob.problem.links import Affine
-from hrprob.problem.problem import Bounds
 
 __all__ = ["Setting"]
 

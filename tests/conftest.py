@@ -29,7 +29,6 @@ _SLOW = (
     "hrprob/fitting/figures.py::hrprob.fitting.figures.plot_coefficients",
     "hrprob/fitting/gather.py::",
     "models/test_models.py::test_the_prior_predictive_can_be_drawn[case1]",
-    "problem/test_hidden.py::test_redrawn_normal_levels_where_the_step_is_steep[student-t",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[linucb]",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[oracle]",
     "simulation/test_against_plain.py::test_sample_set_and_estimates[1]",

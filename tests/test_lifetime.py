@@ -1,4 +1,4 @@
-"""Expected lifetimes against mpmath, their limits, and the two forms of the regret."""
+"""Expected lifetimes against mpmath, their limits, the oracle, and the two forms of the regret."""
 
 import jax
 import jax.numpy as jnp
@@ -50,7 +50,7 @@ def worst(values, rows, name):
     )
 
 
-def test_values_are_right_in_the_tails(cases):
+def test_values_are_accurate_in_the_tails(cases):
     u, w, beta, rows = cases
     assert min(row["probability"] for row in rows) < 1e-299
     assert worst(lifetime.h(u, w, beta), rows, "h") < 1e-12
@@ -141,19 +141,22 @@ def test_plain_values_inside_a_jit():
         assert float(jax.jit(lambda y: y + lifetime.h(0.3, 2.0, 0.3))(1.0)) == 3.0
 
 
-def test_oracle_takes_the_longest_stay_and_the_first_of_equals():
+def test_oracle_chooses_the_longest_lifetime_and_the_first_of_equals():
     rng = np.random.default_rng(2)
     u, w, beta = rng.uniform(-1, 1, (12, 20)), rng.uniform(0.01, 4, (12, 20)), rng.uniform(-1, 1, 12)
-    best = lifetime.oracle(u, w, beta)
+    lifetimes = lifetime.h(u, w, beta[:, None])
+    best = lifetime.oracle(lifetimes)
     for t in range(12):
         probabilities = [float(exact(u[t, a], w[t, a], beta[t])["probability"]) for a in range(20)]
         assert best.action[t] == np.argmin(probabilities)
-        assert best.lifetime[t] == pytest.approx(1 / min(probabilities), rel=1e-12)
-    assert lifetime.oracle([0.1, 0.5, 0.5, 0.5], [1.0, 1.0, 1.0, 2.0], 0.0).action == 1
-    assert lifetime.oracle([0.1, 0.5, 0.6], [0.0, 0.0, 0.0], 0.0).action == 0
+        assert best.value[t] == pytest.approx(1 / min(probabilities), rel=1e-12)
+    assert lifetime.oracle(lifetime.h([0.1, 0.5, 0.5, 0.5], [1.0, 1.0, 1.0, 2.0], 0.0)).action == 1
+    assert lifetime.oracle(lifetime.h([0.1, 0.5, 0.6], [0.0, 0.0, 0.0], 0.0)).action == 0
     with double_precision():
-        mapped = jax.vmap(lifetime.oracle)(u, w, beta)
+        mapped = jax.vmap(lifetime.oracle)(lifetimes)
     np.testing.assert_array_equal(mapped.action, best.action)
+    across = lifetime.oracle(lifetimes.T, axis=0)
+    np.testing.assert_array_equal(across.value, best.value)
 
 
 def test_pseudo_regret():
@@ -162,14 +165,28 @@ def test_pseudo_regret():
     assert regret.tolist() == [1.5, 0.0, 0.0, inf]
 
 
-def test_round_cost_of_certain_stays():
-    assert lifetime.round_cost([0.0, 0.5, 0.25], [0.0, 0.0, 0.25]).tolist() == [0.0, np.inf, 0.0]
+def test_round_cost_where_some_stays_never_end():
+    inf = np.inf
+    cost = lifetime.round_cost(
+        best=np.array([inf, inf, 4.0]),
+        value=np.array([inf, 2.0, 4.0]),
+        probability=np.array([0.0, 0.5, 0.25]),
+    )
+    assert cost.tolist() == [0.0, inf, 0.0]
+
+
+@given(st.floats(0.01, 1.0), st.floats(0.01, 1.0))
+def test_round_cost_of_a_lifetime_is_the_relative_excess_of_the_probability(one, other):
+    p, best = max(one, other), min(one, other)
+    cost = lifetime.round_cost(1 / best, 1 / p, p)
+    assert float(cost) == pytest.approx((p - best) / best, rel=1e-9, abs=1e-12)
+    assert cost >= 0
 
 
 @given(means, variances, means, variances, levels)
 def test_both_forms_of_the_regret_agree_for_one_action(u, w, u_best, w_best, beta):
     chosen, best = lifetime.h(u, w, beta), lifetime.h(u_best, w_best, beta)
-    cost = lifetime.round_cost(1 / chosen, 1 / best)
+    cost = lifetime.round_cost(best, chosen, 1 / chosen)
     # The chosen action is played for h rounds in expectation.
     assert chosen * cost == pytest.approx(
         float(lifetime.pseudo_regret(best, chosen)), rel=1e-9, abs=1e-12 * best
@@ -177,11 +194,12 @@ def test_both_forms_of_the_regret_agree_for_one_action(u, w, u_best, w_best, bet
 
 
 def test_both_forms_of_the_regret_agree_for_any_sequence():
-    """Expectation over the stay, summed exactly: actions change with the round, then stay put."""
+    """Expectation over the stay, summed exactly: actions change with the round, then one is kept."""
     probabilities, best = np.array([0.4, 0.1, 0.7, 0.2, 0.3]), 0.1
     last = 0.25
     reached = np.concatenate([[1.0], np.cumprod(1 - probabilities)])
-    costs = lifetime.round_cost(probabilities, best)
-    total = reached[:-1] @ costs + reached[-1] / last * float(lifetime.round_cost(last, best))
+    costs = lifetime.round_cost(1 / best, 1 / probabilities, probabilities)
+    of_last = float(lifetime.round_cost(1 / best, 1 / last, last))
+    total = reached[:-1] @ costs + reached[-1] / last * of_last
     stay = reached[:-1].sum() + reached[-1] / last
     assert total == pytest.approx(1 / best - stay, rel=1e-13)

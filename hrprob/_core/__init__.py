@@ -1,1 +1,1 @@
-"""Foundations that every other package stands on: errors, records, the registry, precision, random numbers."""
+"""Foundations of every other package: errors, records, tables, the registry, precision, random numbers."""

@@ -1,7 +1,7 @@
-"""What hrprob says when an input cannot be used, and the checks that say it.
+"""The error for an input that cannot be used, and the checks that raise it.
 
-Every message has three parts: what the field must be, what was got, and what
-would do. The command line turns :class:`InvalidInput` into exit code 2.
+Every message has three parts: what the field must be, which value it has, and a
+remedy. The command line turns :class:`InvalidInput` into exit code 2.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class InvalidInput(ValueError):
     got : object
         The value that was given.
     remedy : str
-        What would do, or why the field is so bounded.
+        What to do instead, or why the field has this limit.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class InvalidInput(ValueError):
         super().__init__(f"`{field}` {must}, got {_show(got)}: {remedy}")
 
     def within(self, parent: str) -> InvalidInput:
-        """Return the same complaint with the field named inside ``parent``."""
+        """Return the same error with the field named inside ``parent``."""
         return InvalidInput(f"{parent}.{self.field}", self.must, self.got, self.remedy)
 
 
@@ -60,7 +60,7 @@ def check_number(
     open_high: bool = False,
     remedy: str,
 ) -> float:
-    """Return ``value`` as a float, or raise if it is no finite number in the stated range."""
+    """Return ``value`` as a float, or raise unless it is a finite number in the stated range."""
     left, right = ("(" if open_low else "["), (")" if open_high else "]")
     if low == -math.inf and high == math.inf:
         must = "must be a finite number"
@@ -84,7 +84,7 @@ def check_number(
 
 
 def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None, remedy: str) -> int:
-    """Return ``value`` as an int, or raise if it is no whole number from ``low`` to ``high``."""
+    """Return ``value`` as an int, or raise unless it is a whole number from ``low`` to ``high``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
         raise InvalidInput(field, f"must be a whole number of at least {low}", value, remedy)
     if high is not None and int(value) > high:
@@ -93,7 +93,7 @@ def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None
 
 
 def check_choice(field: str, value: Any, choices: Sequence[str], *, remedy: str = "") -> str:
-    """Return ``value``, or raise if it is not one of ``choices``."""
+    """Return ``value``, or raise unless it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
         raise InvalidInput(field, f"must be one of {known}", value, remedy or "choose one of these")
@@ -101,7 +101,7 @@ def check_choice(field: str, value: Any, choices: Sequence[str], *, remedy: str 
 
 
 def check_vector(field: str, value: Any, *, dimension: int | None = None, remedy: str) -> np.ndarray:
-    """Return ``value`` as a float64 vector, or raise if it is not one of finite numbers."""
+    """Return ``value`` as a float64 vector, or raise unless it is a list of finite numbers."""
     try:
         vector = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

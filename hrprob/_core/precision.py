@@ -1,9 +1,9 @@
-"""Double precision without touching anybody's global switches.
+"""Double precision without changing global settings.
 
-JAX computes in float32 unless told otherwise. hrprob computes in float64: its
-public functions run under a scoped switch and hand back NumPy arrays, so that a
-program that imports hrprob keeps its own setting. Inside somebody's ``jit``,
-``grad`` or ``vmap`` the arguments are traced and the precision is the tracer's:
+JAX computes in float32 by default. hrprob computes in float64: its
+public functions run under a scoped switch and return NumPy arrays, so that a
+program that imports hrprob keeps its own setting. Inside the caller's ``jit``,
+``grad`` or ``vmap`` the arguments are traced and the precision is that of the trace:
 there, switch x64 on for the process (``jax.config.update("jax_enable_x64",
 True)``, or the environment variable ``JAX_ENABLE_X64=1``).
 """
@@ -29,7 +29,7 @@ def double_precision() -> Any:
 
 
 def is_traced(*values: Any) -> bool:
-    """Say whether any number in ``values`` (arrays, records, tuples of them) is being traced by JAX."""
+    """Return whether any number in ``values`` (arrays, records, tuples of them) is being traced by JAX."""
     return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
 
 
@@ -48,5 +48,5 @@ def float64(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _to_numpy(leaf: Any) -> Any:
-    # Plain arguments inside somebody's jit still give a tracer, which NumPy cannot hold.
+    # Plain arguments inside the caller's jit still give a tracer, which NumPy cannot hold.
     return np.asarray(leaf) if isinstance(leaf, jax.Array) and not is_traced(leaf) else leaf

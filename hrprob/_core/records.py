@@ -1,10 +1,10 @@
-"""Frozen dataclasses that are checked when made and travel through JAX as arguments.
+"""Records: frozen dataclasses that are checked when made, and that are JAX pytrees.
 
-A record's numbers are the leaves of a pytree, so a compiled function takes them
-as arguments and two records that differ in numbers alone share one compilation.
+The numbers of a record are the leaves of a pytree, so a compiled function takes them
+as arguments, and two records that differ only in numbers share one compiled program.
 Its other fields (``static``: names, switches, shapes) are part of the pytree's
 structure. JAX rebuilds records from tracers without calling ``__init__``, so
-``__post_init__`` sees only what a person wrote and may check it strictly.
+``__post_init__`` sees only what a user wrote and may check it strictly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, kw_only_default=False)
 def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
-    """Make a class a frozen dataclass and a pytree whose ``static`` fields are structure.
+    """Return a decorator that makes a class a frozen dataclass and a pytree with these ``static`` fields.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
 
     def decorate(cls: type[T]) -> type[T]:
         made: Any = dataclasses.dataclass(frozen=True)(cls)
-        # A field that is static in a base is static here.
+        # A field that is static in a base class is static here too.
         fixed = {*static, *(name for base in made.__mro__[1:] for name in getattr(base, "_static", ()))}
         made._static = tuple(sorted(fixed))
         names = [field.name for field in dataclasses.fields(made)]
@@ -67,7 +67,7 @@ def set_frozen(value: Any, **fields: Any) -> None:
 
 
 def with_fields(value: T, **fields: Any) -> T:
-    """Return a copy of a record with some fields changed and nothing checked again.
+    """Return a copy of a record with some fields changed, without checking them.
 
     Examples
     --------
@@ -86,7 +86,8 @@ def with_fields(value: T, **fields: Any) -> T:
 def describe(value: Any) -> Any:
     """Return a record as plain data: its kind, and its fields as numbers, strings, lists and dictionaries.
 
-    A record with a method ``described`` says itself what its fields are.
+    Where it can be made from these, :meth:`hrprob._core.registry.Registry.make` makes the same record from them. A
+    record with a method ``described`` returns its fields itself.
 
     Examples
     --------

@@ -1,27 +1,63 @@
-"""One registry for every family of kinds: policies, models, priors, engines, noises, contexts, ...
+"""One registry for every family of kinds, hrprob's own and yours.
 
-A family is a set of classes that a configuration names by their *kind*. The classes of hrprob's own
-package are found by importing its modules; a third party adds a class in one of three ways:
+A *family* is a set of classes that do the same job: policies, models, priors, engines, noises, contexts, levels,
+objectives, links, diagnostics. A configuration names a class by its *kind*, such as ``"hr-ucb"`` or ``"student-t"``.
 
-==============================  ========================================================
+**Adding a kind.** Write a class in one file and decorate it with the family's ``register``::
+
+    from hrprob.noise import Tailed, register
+
+    @register("logistic")
+    class Logistic(Tailed):
+        scale: float = 0.5513                       # a parameter and its default
+
+        def __post_init__(self) -> None: ...        # check it; raise InvalidInput
+
+        def log_density(self, z): ...               # the methods of the family
+
+The first line of the class's docstring is its description in listings.
+
+``register`` makes the class a *record* (:mod:`hrprob._core.records`): a frozen dataclass and a JAX pytree, whose
+numbers are arguments of compiled programs. Parameters that are names, switches or shapes are part of the program
+instead; list them in ``register("logistic", static=("switch",))``. What methods a family needs is said by its
+protocol or base class:
+
+================  ============================================  ==========================================
+family            base or protocol                              register with
+================  ============================================  ==========================================
+``policies``      :class:`hrprob.policies.Policy`               :func:`hrprob.policies.register`
+``models``        :class:`hrprob.models.Model`                  :func:`hrprob.models.register`
+``priors``        :class:`hrprob.models.priors.Prior`           :func:`hrprob.models.priors.register`
+``engines``       :mod:`hrprob.estimation.posterior`            ``ENGINES.register`` of that package
+``noises``        :class:`hrprob.noise.base.Tailed`             :func:`hrprob.noise.register`
+``contexts``      :class:`hrprob.problem.contexts.Contexts`     :func:`hrprob.problem.contexts.register`
+``levels``        :class:`hrprob.problem.levels.SeenLevels`     :func:`hrprob.problem.levels.register`
+``objectives``    :class:`hrprob.problem.objectives.Objective`  :func:`hrprob.problem.objectives.register`
+``links``         :class:`hrprob.problem.links.Link`            :func:`hrprob.problem.links.register`
+``diagnostics``   :mod:`hrprob.diagnostics`                     ``register`` of that package
+================  ============================================  ==========================================
+
+**Making it known.** The file must be imported before its kind is used:
+
+==============================  ===========================================================================
 where                           how
-==============================  ========================================================
-in a program                    decorate the class with the family's ``register("kind")``
-on the command line             ``--import MODULE``, a module that does the same
-in an installed distribution    an entry point of the group ``hrprob.<family>`` that names
-                                such a module
-==============================  ========================================================
+==============================  ===========================================================================
+in a program or a notebook      import it, or define the class there
+on the command line             ``hrprob run ... --import MODULE``
+in an installed distribution    an entry point of the group ``hrprob.<family>`` whose value is the module::
 
-A registered class is a record (:mod:`hrprob._core.records`): frozen, checked when it is made, and a
-pytree, so that its numbers are arguments of compiled programs.
+                                    [project.entry-points."hrprob.noises"]
+                                    logistic = "my_package.logistic"
+==============================  ===========================================================================
 
-:meth:`Registry.make` builds an instance from what somebody wrote: an instance, a kind, or a table with a
-kind and its parameters. Two class attributes say what it cannot guess:
+**Making an instance.** :meth:`Registry.make` takes what somebody wrote: an instance, a kind, or a table with a kind
+and parameters, ``{ kind = "logistic", scale = 0.6 }``. Unknown kinds and parameters are reported with the nearest
+known name. Two class attributes say what it cannot guess:
 
-=============  =========================================================================
-``FILES``      fields that hold numbers or the path of a file with them
-``PARTS``      fields that are themselves of a registered family, by its registry
-=============  =========================================================================
+=============  ==========================================================================================
+``FILES``      fields that hold numbers, or the path of a file with them; paths start at the configuration
+``PARTS``      fields that are members of a family themselves, with the registry of that family
+=============  ==========================================================================================
 """
 
 from __future__ import annotations
@@ -35,7 +71,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.records import record
@@ -64,14 +100,13 @@ class Registry(Generic[T]):
     family : str
         Its name in the plural; ``hrprob.<family>`` is its entry-point group.
     field : str
-        What a configuration calls one of them.
+        The name of a member's field in a configuration, for error messages.
     package : str
-        The package whose modules register hrprob's own kinds. Nothing of it is imported before a kind is
-        looked up.
+        The package whose modules register hrprob's own kinds. They are imported when a kind is looked up.
     requires : tuple of str
         Attributes that every member has, by which an instance is recognised.
     remedy : str
-        What to do about a kind that does not exist, where nothing similar does.
+        What an error message advises if a kind does not exist and no known kind is similar.
 
     Examples
     --------
@@ -99,8 +134,8 @@ class Registry(Generic[T]):
     def register(self, kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
         """Return a decorator that makes a class a record known as ``kind``.
 
-        ``static`` fields are part of a compiled program, not arguments of it. A class of the same
-        module and name replaces the one before it, as when a cell of a notebook is run again.
+        ``static`` fields are part of a compiled program, not arguments of it. A class of the same module and name
+        replaces the earlier one, as when a cell of a notebook is run again.
         """
 
         def decorate(cls: C) -> C:
@@ -118,29 +153,28 @@ class Registry(Generic[T]):
     def kinds(self) -> dict[str, type[T]]:
         """Return all classes by kind: hrprob's own, those of entry points, those registered by hand."""
         self._load_all()
-        # In one order, whatever was imported first.
+        # Sorted, so that the order does not depend on what was imported first.
         return dict(sorted(self._classes.items()))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.kinds())
 
     def get(self, kind: Any, field: str | None = None) -> type[T]:
-        """Return the class of a kind, or raise with the nearest name."""
+        """Return the class of a kind, or raise and name the nearest known kind."""
         if isinstance(kind, str) and kind not in self._classes:
             self._load_one(kind)
+            if kind not in self._classes:
+                self._load_all()
         if isinstance(kind, str) and kind in self._classes:
             return self._classes[kind]
-        known = list(self.kinds())
+        field, known = field or self.field, list(self.kinds())
         must = f"must be one of {', '.join(map(repr, known))}"
-        if isinstance(kind, str) and kind in known:
-            return self._classes[kind]
-        shown = NOTHING if kind is None else kind
         raise InvalidInput(
-            field or self.field, must, shown, nearest(kind, known) or self._remedy(field or self.field)
+            field, must, NOTHING if kind is None else kind, nearest(kind, known) or self._remedy(field)
         )
 
     def is_instance(self, value: Any) -> bool:
-        """Say whether a value is a member of the family; a class is none."""
+        """Return whether a value is a member of the family; a class is not."""
         return not isinstance(value, type) and all(hasattr(value, name) for name in self.requires)
 
     def make(self, written: Any, *, field: str | None = None, folder: Path | None = None) -> T:
@@ -151,31 +185,27 @@ class Registry(Generic[T]):
         written : instance, str or mapping
             A member itself, its kind, or a table with its kind and parameters.
         field : str, optional
-            What it is called where it was written; the family's own field by default.
+            The name of its field, for error messages; the family's own by default.
         folder : Path, optional
-            Where relative paths begin; without one, paths begin in the current folder.
+            The folder at which relative paths start; the current one by default.
         """
         field = field or self.field
-        kind: Any
         if isinstance(written, Mapping):
-            table = dict(written)
-            kind, named = table.get("kind"), f"{field}.kind"
-        elif isinstance(written, str) or not self.is_instance(written):
-            if isinstance(written, type) and all(hasattr(written, name) for name in self.requires):
-                raise InvalidInput(
-                    field, f"must be one of the {self.family}", written, f"call it: {written.__name__}()"
-                )
-            if not isinstance(written, str):
-                raise InvalidInput(
-                    field, f"must be one of the {self.family}, or name one", written, self._remedy(field)
-                )
-            table, kind, named = {}, written, field
-        else:
-            return written
-        return self._build(self.get(kind, named), kind, table, field, folder)
+            kind = written.get("kind")
+            return self._build(self.get(kind, f"{field}.kind"), str(kind), written, field, folder)
+        if isinstance(written, str):
+            return self._build(self.get(written, field), written, {}, field, folder)
+        if self.is_instance(written):
+            return cast(T, written)
+        if isinstance(written, type) and all(hasattr(written, name) for name in self.requires):
+            must, remedy = f"must be one of the {self.family}", f"call it: {written.__name__}()"
+            raise InvalidInput(field, must, written, remedy)
+        raise InvalidInput(
+            field, f"must be one of the {self.family}, or name one", written, self._remedy(field)
+        )
 
     def describe(self) -> list[dict[str, Any]]:
-        """Return kind, one line and parameters with their defaults, for every kind."""
+        """Return every kind with the first line of its docstring and its parameters with their defaults."""
         return [
             {
                 "kind": kind,
@@ -194,7 +224,7 @@ class Registry(Generic[T]):
         name = field.removesuffix(".kind").rpartition(".")[2].lstrip("-")
         return self._given_remedy or f'write {name} = "{first}", or a table {{ kind = "{first}", ... }}'
 
-    def _build(self, cls: type[T], kind: str, table: dict[str, Any], field: str, folder: Path | None) -> T:
+    def _build(self, cls: type[T], kind: str, table: Mapping[str, Any], field: str, folder: Path | None) -> T:
         check_keys(field, table, ("kind", *names_of(cls)))
         parameters = {name: value for name, value in given(table).items() if name != "kind"}
         for name in required_of(cls):
@@ -211,7 +241,7 @@ class Registry(Generic[T]):
         return within(field, lambda: cls(**parameters))
 
     def _load_one(self, kind: str) -> None:
-        """Import the module of hrprob's own that is named as the kind, if there is one: most are."""
+        """Import hrprob's own module that is named like the kind, if there is one, to spare importing all."""
         module = f"{self._package}.{kind.replace('-', '_')}"
         if self._package and kind.replace("-", "_").isidentifier() and importlib.util.find_spec(module):
             importlib.import_module(module)
@@ -232,8 +262,8 @@ def _load_entry_points(group: str) -> None:
         except InvalidInput:
             raise
         except (Exception, SystemExit) as error:
-            # Whatever an installed distribution does when it is imported, it must be mended there.
-            remedy = f"{type(error).__name__}: {error}; mend or uninstall the distribution that has it"
+            # Whatever goes wrong while it is imported must be fixed in that distribution.
+            remedy = f"{type(error).__name__}: {error}; fix or uninstall the distribution that has it"
             raise InvalidInput(f"entry point {group}", "must be importable", entry.value, remedy) from error
 
 
@@ -242,12 +272,10 @@ def _address(cls: type) -> tuple[str, str]:
 
 
 def _numbers(field: str, written: Any, folder: Path) -> Any:
-    """Return numbers as they were written, or the path of the file that has them."""
+    """Return numbers as they were written, or the path of the file that holds them."""
     if isinstance(written, str):
         if not (written and written.isprintable()):
-            remedy = (
-                "it has a character that no path needs" if written else "name a CSV file, or give the numbers"
-            )
+            remedy = "it contains a control character" if written else "name a CSV file, or give the numbers"
             raise InvalidInput(field, "must be the path of a file", written, remedy)
         return folder / written
     if isinstance(written, list | int | float | bool):

@@ -1,4 +1,4 @@
-"""Tables of plain data, as a configuration has them, and what is said of those that cannot be used."""
+"""Tables of plain data, as a configuration contains them, and their checks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class _Nothing:
-    """What was got where a required field is missing."""
+    """The value that an error message shows for a missing field."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -38,12 +38,12 @@ NOTHING = _Nothing()
 
 
 def names_of(cls: type[Any]) -> list[str]:
-    """Return the fields that a record is made from."""
+    """Return the names of the fields from which a record is made."""
     return [field.name for field in dataclasses.fields(cls) if field.init]
 
 
 def required_of(cls: type[Any]) -> list[str]:
-    """Return those of them that have no default."""
+    """Return the names of the fields that must be given: those without a default."""
     return [
         field.name
         for field in dataclasses.fields(cls)
@@ -54,12 +54,12 @@ def required_of(cls: type[Any]) -> list[str]:
 
 
 def given(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a table gives: a field that is None counts as not given."""
+    """Return the fields that a table gives; one that is None counts as not given."""
     return {name: value for name, value in table.items() if value is not None}
 
 
 def within(parent: str, make: Callable[[], T]) -> T:
-    """Return what ``make`` makes; a complaint of it names its field inside ``parent``."""
+    """Return ``make()``; an error that it raises names its field inside ``parent``."""
     try:
         return make()
     except InvalidInput as error:
@@ -67,7 +67,7 @@ def within(parent: str, make: Callable[[], T]) -> T:
 
 
 def kind_or_table(option: str, text: str) -> Any:
-    """Return a kind by its name, or the table of TOML that an option of the command line has in its place.
+    """Return the kind that an option of the command line names, or the table that it contains in TOML.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def kind_or_table(option: str, text: str) -> Any:
 
 
 def table_of(field: str, tables: Mapping[str, Any], remedy: str) -> Mapping[str, Any]:
-    """Return the table that ``tables`` has under the last part of ``field``."""
+    """Return the table in ``tables`` whose key is the last part of ``field``, or raise."""
     table = tables.get(field.rpartition(".")[2])
     if table is None:
         raise InvalidInput(field, "must be given", NOTHING, remedy)
@@ -97,7 +97,7 @@ def table_of(field: str, tables: Mapping[str, Any], remedy: str) -> Mapping[str,
 
 
 def check_keys(field: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Raise if a table has a key that is not known."""
+    """Raise if a table has an unknown key, and name the nearest known one."""
     names = list(known)
     for key, value in table.items():
         if key not in names:
@@ -106,7 +106,7 @@ def check_keys(field: str, table: Mapping[str, Any], known: Iterable[str]) -> No
 
 
 def nearest(name: object, names: list[str]) -> str:
-    """Return "did you mean ...?" for the nearest of some names, or nothing."""
+    """Return "did you mean ...?" with the most similar name, or an empty string if none is similar."""
     near = difflib.get_close_matches(str(name), names, n=1)
     return f"did you mean `{near[0]}`?" if near else ""
 
@@ -117,7 +117,7 @@ def inside(field: str, key: str) -> str:
 
 
 def check_numbers(field: str, value: Any) -> None:
-    """Refuse entries that NumPy would turn into numbers: truth values and text."""
+    """Raise if an entry of a nested list is a truth value or text, which NumPy would turn into a number."""
     if isinstance(value, list):
         for place, entry in enumerate(value, start=1):
             check_numbers(f"{field}[{place}]", entry)

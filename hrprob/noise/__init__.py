@@ -1,8 +1,8 @@
 r"""The noise of an outcome, standardised to mean 0 and variance 1.
 
-An outcome is r = u + √w·e with e drawn from ψ, so the noise enters the theory
-through its distribution function alone. The paper's ψ is normal; its footnote to the
-outcome and its Remark 5 allow any known sub-Gaussian ψ, truncated and mixed ones included.
+An outcome is r = u + √w·e with e drawn from ψ, so the theory needs only the distribution
+function Ψ of the noise. The paper's ψ is normal; its footnote to the outcome and its Remark 5
+allow any known sub-Gaussian ψ, including truncated ones and mixtures.
 
 ===========  =========================  ==============================================
 symbol       name                       where
@@ -16,11 +16,14 @@ symbol       name                       where
 ==================  ==================================================================
 kind                ψ
 ==================  ==================================================================
-normal              the paper's
-truncated-normal    normal, cut on either side: bounded outcomes
+normal              normal, as in the paper
+truncated-normal    normal, cut on both sides: bounded outcomes
 mixture             two normal components: skewed, or with two peaks
-student-t           heavy tails, beyond the theory: not sub-Gaussian
+student-t           heavy tails, not sub-Gaussian: outside the theory
 ==================  ==================================================================
+
+:class:`FromDistribution` makes a noise of any NumPyro distribution of mean 0 and variance 1. What a noise of one's own
+needs is said in :mod:`hrprob.noise.base`.
 
 References
 ----------
@@ -28,7 +31,7 @@ References
    Maximization Through Heteroscedastic Linear Bandits With Reneging", ICML 2019.
 """
 
-from hrprob.noise.base import NOISES, Noise, register
+from hrprob.noise.base import NOISES, Noise, Tailed, register
 from hrprob.noise.distribution import FromDistribution
 from hrprob.noise.mixture import Mixture
 from hrprob.noise.normal import NORMAL, Normal
@@ -43,6 +46,7 @@ __all__ = [
     "Noise",
     "Normal",
     "StudentT",
+    "Tailed",
     "TruncatedNormal",
     "register",
 ]

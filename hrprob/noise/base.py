@@ -1,10 +1,28 @@
-r"""What every noise offers, and derivatives that are right in the lower tail.
+r"""What every noise offers: protocol, registry, and a base class with derivatives that are accurate in the tail.
 
-Long lifetimes live in the lower tail, where Ψ falls to 1e-300. There 1/Ψ is still
+Long lifetimes come from the lower tail, where Ψ falls to 1e-300. There 1/Ψ is still
 an ordinary number while its textbook derivative −ψ/Ψ² is 0/0. The derivatives are
-therefore taken through the reversed hazard rate m = ψ/Ψ:
+therefore computed through the reversed hazard rate m = ψ/Ψ:
 
 .. math:: (1/\Psi)' = -m/\Psi, \qquad (\ln \Psi)' = m, \qquad m' = m\,(\psi'/\psi - m).
+
+A new noise is one file: a class on the base :class:`Tailed`, decorated with :func:`register`, with ``log_density``,
+``probability``, ``log_probability`` and ``draw``. A noise that knows more about itself can say so; averages over
+satisfaction levels (:mod:`hrprob.problem.levels.distribution`) are then exact or faster:
+
+==========================  =================================================================================
+optional                    used for
+==========================  =================================================================================
+``tail``, ``tail_centre``   normal levels that are hidden: whether the average is finite, where it is large
+``corners``, ``turns``,     where numerical integrals over Ψ and 1/Ψ are split
+``sharp_turns``
+``peak``                    normal levels that are hidden, where the tail has several laws
+``lowest``                  whether some users never leave
+``overshoot``               uniform levels that are redrawn, in closed form
+``mean_reciprocal_cdf``     uniform levels that are hidden, in closed form
+``normal_components``       normal levels that are redrawn, in closed form
+``fourth_moment``           standard errors of variance estimates
+==========================  =================================================================================
 """
 
 from __future__ import annotations
@@ -26,11 +44,11 @@ from hrprob._core.registry import Registry
 
 __all__ = ["NOISES", "Noise", "Tailed", "compiled", "normal_peak", "real", "register"]
 
-# How far a fourth moment is summed up, in how many pieces between corners, with how many nodes each.
+# A fourth moment is integrated out to ± _FAR, in _PIECES pieces between corners with _NODES nodes each.
 _FAR, _PIECES, _NODES = 40.0, 64, 16
 
-# A plain call then compiles one program for each shape, not one for every operation; within a trace
-# the operations are laid out as if this were not here.
+# A call on plain numbers compiles one program per shape instead of one per operation. Inside a trace it changes
+# nothing.
 compiled = functools.partial(jax.jit, inline=True)
 
 
@@ -41,12 +59,12 @@ class Noise(Protocol):
 
     @property
     def tail(self) -> Any:
-        """The deviation of the normal density that ψ falls like below; ∞ if slower, 0 if faster, None if unknown."""
+        """The sd of the normal density like which ψ falls in the lower tail; ∞ if slower, 0 if faster, None if unknown."""
         ...
 
     @property
     def lowest(self) -> Any:
-        """The least value that a draw can have."""
+        """The least value that a draw can have; −∞ if there is none."""
         ...
 
     def pdf(self, z: ArrayLike) -> jax.Array:
@@ -58,19 +76,19 @@ class Noise(Protocol):
         ...
 
     def survival(self, z: ArrayLike) -> jax.Array:
-        """Return the probability of a draw above ``z``, right where :meth:`cdf` rounds to 1."""
+        """Return the probability of a draw above ``z``, accurate where :meth:`cdf` rounds to 1."""
         ...
 
     def log_cdf(self, z: ArrayLike) -> jax.Array:
-        """Return the logarithm of :meth:`cdf`, right where that underflows."""
+        """Return the logarithm of :meth:`cdf`, accurate where that underflows."""
         ...
 
     def reciprocal_cdf(self, z: ArrayLike) -> jax.Array:
-        """Return 1 / cdf(z), with derivatives that are right in the tail."""
+        """Return 1 / cdf(z), with derivatives that are accurate in the tail."""
         ...
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
-        """Return the noise of some rounds, from round ``start`` on (counted from 0)."""
+        """Return the noise of ``rounds`` rounds, from round ``start`` on (counted from 0)."""
         ...
 
 
@@ -94,49 +112,53 @@ def real(z: ArrayLike) -> jax.Array:
 
 
 class Tailed:
-    """A noise by its log density and the values of Ψ and ln Ψ; the derivatives follow.
+    """Base of a noise that is defined by ln ψ and the values of Ψ and ln Ψ; derivatives follow.
 
-    They are along z. The parameters of a noise are known, and nothing is differentiated
-    along them.
+    Derivatives are with respect to z only: the parameters of a noise are known.
     """
 
     @property
     def symmetric(self) -> bool:
-        """Whether ψ(−z) = ψ(z), so that the upper tail is as good as the lower."""
+        """Whether ψ(−z) = ψ(z), so that the upper tail is as accurate as the lower."""
         return False
 
     @property
     def tail(self) -> Any:
-        """The deviation of the normal density that ψ falls like below; ∞ if slower, 0 if faster, None if unknown."""
+        """The sd of the normal density like which ψ falls in the lower tail; ∞ if slower, 0 if faster, None if unknown."""
         return None
 
     @property
     def tail_centre(self) -> Any:
-        """The centre of that normal density."""
+        """The mean of the normal density like which ψ falls in the lower tail."""
         return 0.0
 
     @property
     def corners(self) -> tuple[Any, ...]:
-        """Where integrals over Ψ are best split, from the lowest: Ψ is smooth between, and steep beside."""
+        """Where integrals over Ψ are split, in ascending order: points about which Ψ is steep or not smooth."""
         return (0.0,)
 
     @property
     def turns(self) -> tuple[Any, ...]:
-        """Where integrals over 1/Ψ are best split too: its lower tail changes its law there. Empty if it has one law."""
+        """Where integrals of 1/Ψ over the whole line are split too: its lower tail changes its law there."""
+        return ()
+
+    @property
+    def sharp_turns(self) -> tuple[Any, ...]:
+        """Where integrals of 1/Ψ over a bounded range are split too: turns at which the law changes quickly."""
         return ()
 
     @property
     def lowest(self) -> Any:
-        """The least value that a draw can have."""
+        """The least value that a draw can have; −∞ if there is none."""
         return -math.inf
 
     @property
     def fourth_moment(self) -> float | None:
-        """E[e⁴], by which squared outcomes scatter; None if it is not known to be finite."""
+        """E[e⁴], which gives the variance of squared outcomes; None if it is not known to be finite."""
         return None if self.tail is None else _fourth_moment(self)
 
     def peak(self, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return where exp(−t²/2)/Ψ(shift + slope·t) is largest far below, and how wide it is there."""
+        """Return the place and the width of the bump of exp(−t²/2)/Ψ(shift + slope·t) far below."""
         return normal_peak(self, shift, slope)
 
     def log_density(self, z: jax.Array) -> jax.Array:
@@ -168,12 +190,12 @@ class Tailed:
 
     @float64
     def survival(self, z: ArrayLike) -> jax.Array:
-        """Return the probability of a draw above ``z``; of a ψ not known to be symmetric, only to 1e-16 of the whole."""
+        """Return the probability of a draw above ``z``; where ψ is not known to be symmetric, to an absolute 1e-16."""
         return _cdf(self, -real(z)) if self.symmetric else 1.0 - _cdf(self, real(z))
 
     @float64
     def log_cdf(self, z: ArrayLike) -> jax.Array:
-        """Return the logarithm of :meth:`cdf`, right where that underflows."""
+        """Return the logarithm of :meth:`cdf`, accurate where that underflows."""
         return _log_cdf(self, real(z))
 
     @float64
@@ -183,10 +205,10 @@ class Tailed:
 
 
 def normal_peak(noise: Any, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
-    r"""Return where exp(−t²/2)/Ψ(shift + slope·t) is largest if ψ falls like a normal density, and how wide it is there.
+    r"""Return the place and the width of the bump of exp(−t²/2)/Ψ(shift + slope·t), if ψ falls like a normal density.
 
-    With τ the deviation of that density and c its centre, 1/Ψ grows like :math:`\exp((z - c)^2/2\tau^2)`,
-    and the product is a bump of width :math:`(1 - \varrho)^{-1/2}` at
+    With τ the standard deviation of that density and c its mean, 1/Ψ grows like :math:`\exp((z - c)^2/2\tau^2)`,
+    and the product has a bump of width :math:`(1 - \varrho)^{-1/2}` at
 
     .. math:: t = \frac{(\text{shift} - c)\,\text{slope}}{\tau^2\,(1 - \varrho)},
         \qquad \varrho = \text{slope}^2/\tau^2 < 1 .
@@ -197,7 +219,7 @@ def normal_peak(noise: Any, shift: jax.Array, slope: jax.Array) -> tuple[jax.Arr
 
 
 def _fourth_moment(noise: Tailed) -> float:
-    """Return ∫ z⁴ ψ(z) dz of a noise that falls at least as fast as a normal density, piece by piece."""
+    """Return ∫ z⁴ ψ(z) dz piece by piece, for a ψ that falls at least as fast as a normal density."""
     ends = np.unique([-_FAR, *(float(z) for z in noise.corners if abs(z) < _FAR), _FAR])
     cuts = np.concatenate(
         [np.linspace(low, high, _PIECES + 1)[:-1] for low, high in pairwise(ends)] + [[_FAR]]
@@ -227,7 +249,7 @@ def _reciprocal_cdf(noise: Tailed, z: jax.Array) -> jax.Array:
 
 
 def _reversed_hazard(noise: Tailed, z: jax.Array) -> jax.Array:
-    """Return m = ψ/Ψ; 0 where nothing moves: at an infinite z, and where Ψ = 0."""
+    """Return m = ψ/Ψ; 0 at an infinite z and where Ψ = 0, so that derivatives are 0 there."""
     log_probability = _log_cdf(noise, z)
     still = jnp.isinf(z) | jnp.isneginf(log_probability)
     gap = noise.log_density(jnp.where(still, 0.0, z)) - jnp.where(still, 0.0, log_probability)

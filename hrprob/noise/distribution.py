@@ -1,8 +1,8 @@
-"""The noise of a distribution that somebody else wrote: an outcome model of a few lines.
+"""Noise from a NumPyro distribution, so that an outcome model needs only a few lines.
 
-Its tail is as good as the distribution's own ``cdf``; the kinds beside this file reach
-further down. The upper tail is 1 − ``cdf``, right to 1e-16 of the whole and no further, but for
-the distributions that are known to be symmetric: there it is the lower one, mirrored.
+The tail is as accurate as the distribution's own ``cdf``; the other kinds of noise are accurate further down. The
+upper tail is 1 − ``cdf``, with an absolute error of 1e-16; distributions that are known to be symmetric use the lower
+tail, mirrored. NumPyro itself is not imported here: whoever has one of its distributions has imported it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from hrprob.noise.base import Tailed, real
 
 __all__ = ["FromDistribution", "probability_below"]
 
-# NumPyro's distributions that are symmetric about their mean, which is 0 here.
+# Distributions that are symmetric about their mean, which is 0 here.
 _SYMMETRIC = ("Laplace", "Logistic", "Normal", "StudentT")
 
-# Those that are what is inside them.
+# Distributions that only wrap another one.
 _WRAPPERS = ("ExpandedDistribution", "Independent", "MaskedDistribution")
 
-# How far a moment may be off: parameters in single precision are right to 1e-7.
+# The error of a moment that is tolerated: parameters in single precision are accurate to 1e-7.
 _TOLERANCE = 1e-6
 
 
@@ -41,8 +41,8 @@ class FromDistribution(Tailed):
     Parameters
     ----------
     distribution : numpyro.distributions.Distribution
-        It needs ``log_prob`` and ``cdf``, and ``icdf`` where outcomes are drawn from it. Its ``mean``
-        and ``variance`` are checked where it has them.
+        It needs ``log_prob`` and ``cdf``, and ``icdf`` if outcomes are drawn from it. Its ``mean``
+        and ``variance`` are checked if it has them.
 
     Examples
     --------
@@ -61,17 +61,17 @@ class FromDistribution(Tailed):
 
     @property
     def symmetric(self) -> bool:
-        """Whether the distribution is known to be, by its name."""
+        """Whether the distribution is known to be symmetric, by its name."""
         return type(self.distribution).__name__ in _SYMMETRIC
 
     @property
     def lowest(self) -> Any:
-        """The lower end of the distribution's support, where that says one."""
+        """The lower end of the distribution's support; −∞ if it states none."""
         return _extremes(self.distribution)[0]
 
     @property
     def corners(self) -> tuple[Any, ...]:
-        """The ends of the support, where it has some, and 0."""
+        """The finite ends of the support, and 0."""
         low, high = (jnp.where(jnp.isfinite(end), end, 0.0) for end in _extremes(self.distribution))
         return low, 0.0, high
 
@@ -92,12 +92,12 @@ class FromDistribution(Tailed):
         return jnp.log(self.probability(z))
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
-        """Return the noise of some rounds."""
+        """Return the noise of ``rounds`` rounds."""
         uniform = source.uniform(Purpose.NOISE, (rounds,), start)
         return self._ask("icdf", uniform, "outcomes are drawn through it")
 
     def described(self) -> dict[str, Any]:
-        """Return the distribution's name and parameters, for a record of a run."""
+        """Return the distribution as plain data: its name and parameters."""
         return {"distribution": _described(self.distribution)}
 
     def _ask(self, method: str, value: jax.Array, remedy: str) -> jax.Array:
@@ -107,13 +107,13 @@ class FromDistribution(Tailed):
             return ask(value)
         except NotImplementedError:
             raise InvalidInput("noise", f"must be a distribution with `{method}`", kind, remedy) from None
-        except ImportError as error:  # some of NumPyro's are made by another package
+        except ImportError as error:  # some of NumPyro's distributions need another package
             must = f"must be a distribution whose `{method}` can be computed here"
             raise InvalidInput("noise", must, kind, f"{remedy}; {error}") from None
 
 
 def probability_below(distribution: Any, z: jax.Array, cdf: Callable[[jax.Array], jax.Array]) -> jax.Array:
-    """Return the probability of a draw below ``z``: 0 and 1 outside the support, where NumPyro's ``cdf`` means nothing.
+    """Return the probability of a draw below ``z``: 0 and 1 outside the support, where NumPyro's ``cdf`` is not defined.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def probability_below(distribution: Any, z: jax.Array, cdf: Callable[[jax.Array]
 
 
 def _between(low: Any, high: Any) -> jax.Array:
-    """Return a point of the support, for what is not."""
+    """Return a point inside the support, to replace points outside."""
     below, above = jnp.isfinite(low), jnp.isfinite(high)
     bounded = jnp.where(below, low, 0.0) + jnp.where(above, high, 0.0)
     return jnp.where(below & above, 0.5 * bounded, bounded + 1.0 * below - 1.0 * above)
@@ -138,21 +138,20 @@ def _between(low: Any, high: Any) -> jax.Array:
 
 @float64
 def ends(distribution: Any) -> tuple[Any, Any]:
-    """Return the least and the largest value that a draw can have, as far as the distribution says."""
+    """Return the least and the largest value that a draw can have; infinite where the distribution states none."""
     inside = _inside(distribution)
     if not inside:
         return _ends_of_support(distribution)
     lows, highs = zip(*(ends(part) for part in inside), strict=True)
     low, high = functools.reduce(jnp.minimum, lows), functools.reduce(jnp.maximum, highs)
-    # Where it is transformed its own support is that of the last transform, whatever was transformed. A cdf
-    # goes through monotone transforms only, and these take ends to ends.
+    # The support of a transformed distribution is stated by its last transform, whatever was transformed. A cdf
+    # exists for monotone transforms only, and these map ends to ends.
     for transform in getattr(distribution, "transforms", ()):
         one, other = transform(low), transform(high)
         low, high = jnp.minimum(one, other), jnp.maximum(one, other)
     if type(distribution).__name__ == "MixtureSameFamily":
-        shape = (
-            distribution.component_distribution.batch_shape
-        )  # of which the last axis is that of the components
+        # The last axis is that of the components.
+        shape = distribution.component_distribution.batch_shape
         low, high = (jnp.broadcast_to(end, shape) for end in (low, high))
         return jnp.min(low, axis=-1), jnp.max(high, axis=-1)
     return low, high
@@ -166,7 +165,7 @@ def _extremes(distribution: Any) -> tuple[Any, Any]:
 
 
 def _inside(distribution: Any) -> list[Any]:
-    """Return the distributions whose draws, transformed or not, are those of this one; none if it is made of none."""
+    """Return the distributions of which this one is made, by a transform or as a mixture; none if it is elementary."""
     name = type(distribution).__name__
     if hasattr(distribution, "transforms") or name in _WRAPPERS:
         return [distribution.base_dist]
@@ -185,7 +184,7 @@ def _ends_of_support(distribution: Any) -> tuple[jax.Array, jax.Array]:
 
 
 def _check_moment(distribution: Any, name: str, wanted: float, mend: str) -> None:
-    """Raise if a moment is known, and not what it must be: infinite ones and those that are no numbers are not."""
+    """Raise if a moment is known and differs from ``wanted``; an infinite moment and NaN do."""
     with double_precision():
         moment = _moment(distribution, name)
     if moment is None or is_traced(moment):
@@ -197,7 +196,7 @@ def _check_moment(distribution: Any, name: str, wanted: float, mend: str) -> Non
 
 
 def _moment(distribution: Any, name: str) -> Any:
-    """Return the mean or the variance as far as it is known, through shifts and changes of scale too."""
+    """Return the mean or the variance, also through affine transforms; None if it is not known."""
     try:
         return getattr(distribution, name)
     except (AttributeError, NotImplementedError):
@@ -212,12 +211,10 @@ def _moment(distribution: Any, name: str) -> Any:
 
 
 def _described(part: Any) -> Any:
-    # Only here, for it takes a second and few runs need it.
-    import numpyro.distributions as dist
-
-    if not isinstance(part, dist.Distribution):
-        return describe(part)
+    """Return a distribution as its name and parameters, which may be distributions too; anything else as it is."""
     cls = type(part)
+    if not hasattr(cls, "gather_pytree_data_fields"):
+        return describe(part)
     names = sorted({*cls.gather_pytree_data_fields(), *cls.gather_pytree_aux_fields()})
     held = {name: _described(vars(part).get(name)) for name in names if not name.startswith("_")}
     return {"kind": cls.__name__} | {name: value for name, value in held.items() if value is not None}

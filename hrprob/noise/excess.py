@@ -1,10 +1,10 @@
-r"""How much longer than a round stays are, summed over all levels above a point: normal noise.
+r"""The integral of 1/Φ − 1 above a point, for averages of lifetimes over uniform levels with normal noise.
 
 .. math:: K(z) = \int_z^\infty \Big(\frac{1}{\Phi(t)} - 1\Big)\,dt
 
-has no closed form, but K·Φ is a smooth function that stays below 0.5: it falls like 1/|z| below
-and like a normal density above. It is taken from Chebyshev polynomials in asinh(z/2), fitted
-once to Gauss-Legendre sums, and is right to 1e-14.
+is the expected number of rounds beyond the first, integrated over all levels above z. It has no closed form, but
+K·Φ is a smooth function below 0.5, which falls like 1/|z| for z → −∞ and like a normal density for z → ∞. It is
+computed by Chebyshev polynomials in asinh(z/2), fitted once to Gauss-Legendre sums, with an error below 1e-14.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from scipy.special import log_ndtr, ndtr
 
 __all__ = ["excess_share"]
 
-# Below, 1/Φ is infinite; above, Φ is 1 to the last digit and K is 0.
+# Below _LOW, 1/Φ is infinite; above _HIGH, Φ rounds to 1 and K is 0.
 _LOW, _HIGH = -39.0, 9.0
 _PIECES, _TERMS = 6, 24
 
-# The sums: so many nodes in so many panels each, below 0 over so many lengths 1/|z| of the fall of 1/Φ.
+# The sums: nodes per panel, panels, and for z < −1 the range of the short panels in lengths 1/|z|, over which 1/Φ falls.
 _NODES, _PANELS, _LENGTHS = 20, 40, 45.0
 
 
@@ -41,7 +41,7 @@ def excess_share(z: jax.Array) -> jax.Array:
     """
     ends, coefficients = _pieces()
     place = jnp.arcsinh(0.5 * jnp.clip(z, _LOW, _HIGH))
-    # All pieces and a choice among them: single operations on vectors, where a table would be looked up one by one.
+    # All pieces are computed and one is selected: vector operations, where a look-up table would be scalar code.
     share = _series(coefficients[0], ends[0], ends[1], place)
     for low, high, row in zip(ends[1:-1], ends[2:], coefficients[1:], strict=True):
         share = jnp.where(place > low, _series(row, low, high, place), share)
@@ -59,7 +59,7 @@ def _series(coefficients: np.ndarray, low: float, high: float, place: jax.Array)
 
 @functools.cache
 def _pieces() -> tuple[list[float], np.ndarray]:
-    """Return where the pieces end, in asinh(z/2), and the coefficients of each."""
+    """Return the ends of the pieces in asinh(z/2), and the Chebyshev coefficients of each."""
     ends = np.linspace(math.asinh(_LOW / 2), math.asinh(_HIGH / 2), _PIECES + 1)
     return ends.tolist(), np.array([_fitted(low, high) for low, high in pairwise(ends)])
 
@@ -72,7 +72,7 @@ def _fitted(low: float, high: float) -> np.ndarray:
 
 
 def _summed(z: float) -> float:
-    """Return ∫ Φ(z)·(1/Φ(t) − 1) dt over t above z, by panels that are short where 1/Φ falls fast."""
+    """Return ∫ Φ(z)·(1/Φ(t) − 1) dt over t above z, by panels that are short where 1/Φ falls quickly."""
     steep = z + min(-z, -_LENGTHS / z) if z < -1.0 else z
     far = max(z, 0.0) + 12.0
     edges = np.unique([*np.linspace(z, steep, _PANELS), *np.linspace(steep, far, 2 * _PANELS)])

@@ -1,11 +1,11 @@
 r"""Noise from two normal components: skewed, or with two peaks.
 
-The standardised noise is N(m₁, s₁²) with probability p and N(m₂, s₂²) else, where
+The standardised noise is N(m₁, s₁²) with probability p and N(m₂, s₂²) otherwise, where
 
 .. math:: m_1 = -(1-p)\Delta,\quad m_2 = p\Delta,\quad s_1 = \rho s_2,\quad
     p s_1^2 + (1-p) s_2^2 = 1 - p(1-p)\Delta^2,
 
-so that its mean is 0 and its variance 1 whatever p, Δ and ρ.
+so that its mean is 0 and its variance 1 for every p, Δ and ρ.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from hrprob.noise.normal import NORMAL
 
 __all__ = ["Mixture"]
 
-# A component narrower than this beside the other is a point.
+# Beyond these ratios the narrower component is a point.
 _LEAST_RATIO, _MOST_RATIO = 1e-6, 1e6
-# Deviations below a component between which its lower tail gives way to the other's.
+# How many standard deviations below a component its lower tail is overtaken by the other's: integrals are split there.
 _TURNS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 
@@ -62,7 +62,7 @@ class Mixture(Tailed):
         probability, distance, quotient = (
             "it is the probability of a component",
             "it is a distance",
-            "it is a ratio of deviations",
+            "it is a ratio of standard deviations",
         )
         set_frozen(
             self,
@@ -79,23 +79,28 @@ class Mixture(Tailed):
 
     @property
     def tail(self) -> Any:
-        """The wider component's deviation."""
+        """The standard deviation of the wider component."""
         return _wider(self)[0]
 
     @property
     def tail_centre(self) -> Any:
-        """The wider component's mean; the lower one where both are as wide."""
+        """The mean of the wider component; the lower mean where both are equally wide."""
         return _wider(self)[1]
 
     @property
     def corners(self) -> tuple[Any, ...]:
-        """The two means: a narrow component makes a step there."""
+        """The two means: Ψ has a step at a narrow component."""
         return self.components()[0]
 
     @property
     def turns(self) -> tuple[Any, ...]:
-        """Below each component, where the other takes over from it."""
+        """Points below each component, where the other component may take over."""
         return tuple(m - k * s for m, s in zip(*self.components(), strict=True) for k in _TURNS)
+
+    @property
+    def sharp_turns(self) -> tuple[Any, ...]:
+        """All turns: one component takes over from the other within a few of its standard deviations."""
+        return self.turns
 
     @float64
     def components(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -105,17 +110,21 @@ class Mixture(Tailed):
         upper = jnp.sqrt(within / (p * self.ratio**2 + 1.0 - p))
         return (-(1.0 - p) * gap, p * gap), (self.ratio * upper, upper)
 
+    def normal_components(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Return weight, mean and sd of each component."""
+        return tuple(zip((self.weight, 1.0 - self.weight), *self.components(), strict=True))
+
     def _standardised(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
         (lower, upper), (narrow, wide) = self.components()
         return (z - lower) / narrow, (z - upper) / wide
 
     def log_density(self, z: jax.Array) -> jax.Array:
         """Return ln ψ(z)."""
-        deviations = self.components()[1]
+        sds = self.components()[1]
         probabilities = (self.weight, 1.0 - self.weight)
         each = (
             jnp.log(p / s) + NORMAL.log_pdf(e)
-            for p, s, e in zip(probabilities, deviations, self._standardised(z), strict=True)
+            for p, s, e in zip(probabilities, sds, self._standardised(z), strict=True)
         )
         return jnp.logaddexp(*each)
 
@@ -129,28 +138,28 @@ class Mixture(Tailed):
         first, second = self._standardised(z)
         p = self.weight
         below = jnp.logaddexp(jnp.log(p) + NORMAL.log_cdf(first), jnp.log1p(-p) + NORMAL.log_cdf(second))
-        # Where Ψ rounds to 1 its logarithm is that of what lies above.
+        # Where Ψ rounds to 1 its logarithm follows from the probability above.
         return jnp.where(z > 0.0, jnp.log1p(-self.survival(z)), below)
 
     @float64
     def survival(self, z: ArrayLike) -> jax.Array:
-        """Return the probability of a draw above ``z``: the components' upper tails."""
+        """Return the probability of a draw above ``z``, from the upper tails of the components."""
         first, second = self._standardised(real(z))
         return self.weight * NORMAL.cdf(-first) + (1.0 - self.weight) * NORMAL.cdf(-second)
 
     @float64
     def overshoot(self, z: ArrayLike) -> jax.Array:
-        """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
+        """Return E[(z − e)⁺] for z ≤ 0 and E[(e − z)⁺] for z > 0: how far a draw lies beyond ``z`` on average."""
         z, probabilities = real(z), (self.weight, 1.0 - self.weight)
         total = jnp.zeros_like(z)
         for p, m, s in zip(probabilities, *self.components(), strict=True):
-            # A component's overshoot is counted away from its own mean; between that and 0 lies the rest.
+            # A component's overshoot is measured away from its own mean, that of the whole away from 0.
             between = jnp.where(z > 0.0, jnp.maximum(m - z, 0.0), jnp.maximum(z - m, 0.0))
             total += p * (s * NORMAL.overshoot((z - m) / s) + between)
         return total
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
-        """Return the noise of some rounds: which component, and a normal number in it."""
+        """Return the noise of ``rounds`` rounds: which component, and a normal number in it."""
         (lower, upper), (narrow, wide) = self.components()
         normal = source.normal(Purpose.NOISE, (rounds,), start)
         first = source.uniform(Purpose.NOISE_AUXILIARY, (rounds,), start) < self.weight
@@ -159,6 +168,6 @@ class Mixture(Tailed):
 
 @float64
 def _wider(noise: Mixture) -> tuple[jax.Array, jax.Array]:
-    """Return deviation and mean of the wider component."""
+    """Return sd and mean of the wider component."""
     (lower, upper), (first, second) = noise.components()
     return jnp.maximum(first, second), jnp.where(second > first, upper, lower)

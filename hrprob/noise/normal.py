@@ -1,6 +1,6 @@
 r"""The standard normal distribution, the noise of the paper.
 
-Its derivatives go through the reversed hazard rate m = ψ/Φ, which grows only like |z|:
+Derivatives are computed through the reversed hazard rate m = ψ/Φ, which grows only like |z|:
 
 .. math::
     (1/\Phi)' = -m/\Phi, \qquad (\ln \Phi)' = m, \qquad m' = -m\,(z + m).
@@ -24,11 +24,11 @@ __all__ = ["NORMAL", "Normal"]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
-# Over so small a part of the length on which 1/Φ changes, it is a parabola to 1e-11.
+# Over this small a share of the length on which it changes, 1/Φ is a parabola up to 1e-11.
 _SHORT = 0.005
 
-# Below this point m comes from its continued fraction, whose truncation error is
-# then under 1e-16 at the depth taken; above it ψ/Φ is a plain quotient.
+# Below this point m is computed by its continued fraction, whose truncation error is
+# below 1e-16 at this depth; above it, as the quotient ψ/Φ.
 _TAIL = -6.0
 _TAIL_DEPTH = 20
 
@@ -39,7 +39,7 @@ class Normal:
 
     Relative errors stay below 1e-12 down to z = −37.5, where Φ leaves the range of
     float64 (1e-308) and :meth:`reciprocal_cdf` becomes infinite. :meth:`log_cdf` has
-    no such end.
+    no such limit.
 
     Examples
     --------
@@ -55,8 +55,9 @@ class Normal:
     kind: ClassVar[str]
     tail: ClassVar[float] = 1.0
     tail_centre: ClassVar[float] = 0.0
-    # Above, Φ is 1 to the last digit.
+    # Above 9, Φ rounds to 1.
     corners: ClassVar[tuple[float, ...]] = (9.0,)
+    turns: ClassVar[tuple[float, ...]] = ()
     lowest: ClassVar[float] = -math.inf
     fourth_moment: ClassVar[float] = 3.0
 
@@ -93,7 +94,7 @@ class Normal:
 
     @float64
     def overshoot(self, z: ArrayLike) -> jax.Array:
-        """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
+        """Return E[(z − e)⁺] for z ≤ 0 and E[(e − z)⁺] for z > 0: how far a draw lies beyond ``z`` on average."""
         return _overshoot(real(z))
 
     @float64
@@ -101,13 +102,17 @@ class Normal:
         """Return the mean of 1/Φ between ``low`` and ``high``, to 1e-10; infinite where ``low`` is below −37.5."""
         return _mean_reciprocal_cdf(real(low), real(high))
 
+    def normal_components(self) -> tuple[tuple[float, float, float], ...]:
+        """Return weight, mean and sd of its only component: itself."""
+        return ((1.0, 0.0, 1.0),)
+
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
-        """Return the noise of some rounds, from round ``start`` on (counted from 0)."""
+        """Return the noise of ``rounds`` rounds, from round ``start`` on (counted from 0)."""
         return source.normal(Purpose.NOISE, (rounds,), start)
 
 
 NORMAL = Normal()
-"""The noise of the paper, and what is assumed where none is named."""
+"""The noise of the paper, and the default everywhere."""
 
 
 def _pdf(z: jax.Array) -> jax.Array:
@@ -134,7 +139,7 @@ def _reversed_hazard(z: jax.Array) -> jax.Array:
 
 
 def _overshoot(z: jax.Array) -> jax.Array:
-    # ψ − |z|·Φ(−|z|) = ψ·(1 − |z|/m), whose digits would be lost far out without m.
+    # ψ − |z|·Φ(−|z|) = ψ·(1 − |z|/m); the first form loses its digits far out.
     z = -jnp.abs(z)
     near = jnp.maximum(z, -40.0)
     m = _reversed_hazard(near)
@@ -153,8 +158,8 @@ def _mean_reciprocal_cdf(low: jax.Array, high: jax.Array) -> jax.Array:
     first, last = _excess(low), _excess(high)
     endless = jnp.isinf(first)
     mean = 1.0 + (first - jnp.where(endless, 0.0, last)) / jnp.where(width > 0.0, width, 1.0)
-    # 1/Φ changes over a length of 1, and far below of 1/|z|. Over a small part of that the difference would
-    # lose its digits, while 1/Φ is a parabola: its second derivative is m(2m + z)/Φ.
+    # 1/Φ changes over a length of 1, and of 1/|z| far below. Over a small share of that length the difference
+    # loses its digits, and 1/Φ is a parabola: its second derivative is m(2m + z)/Φ.
     value = _reciprocal_cdf(middle)
     m = jnp.where(jnp.isinf(value), 0.0, _pdf(middle) * value)
     parabola = value * (1.0 + width**2 / 24.0 * m * (2.0 * m + middle))
@@ -188,7 +193,7 @@ def _reversed_hazard_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) 
 def _reciprocal_cdf_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
     (z,), (dz,) = primals, tangents
     value = _reciprocal_cdf(z)
-    # At an infinite z nothing moves any more; inf·0 would make it NaN.
+    # At an infinite z the slope is 0, and inf·0 would be NaN.
     slope = jnp.where(jnp.isinf(z), 0.0, -value * _reversed_hazard(z))
     return value, slope * dz
 

@@ -1,15 +1,15 @@
 r"""Student-t noise, standardised: e = √((ν − 2)/ν)·T with T ~ t_ν.
 
-Heavier tails than the theory covers: a check on what a wrong normal assumption costs.
+Its tails are heavier than the theory allows: it shows what a wrong assumption of normal noise costs.
 
 With :math:`s = t/\sqrt{\nu + t^2}` in [0, 1) the lower tail is
 
 .. math:: P(T < -t) = (1 + t^2/\nu)^{-\nu/2} J(s), \qquad
     J(s) = c \int_0^\infty \frac{e^{-\nu v}}{\sqrt{1 - (1 - s^2)\,e^{-2v}}}\,dv, \qquad J(0) = \tfrac12 .
 
-J hardly varies. Its logarithm, with ln(1 + s/κ) added, is kept as a polynomial in
-s/(s + κ), κ = 1.5/√ν, which has an error below 1e-13 for every ν: a distribution
-function for the price of a few multiplications, right however small it is.
+J varies little. Its logarithm plus ln(1 + s/κ) is stored as a polynomial in s/(s + κ),
+κ = 1.5/√ν, with an error below 1e-13 for every ν. The distribution function then costs a
+few multiplications, and is accurate however small it is.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from hrprob.noise.base import Tailed, real, register
 __all__ = ["StudentT"]
 
 _TERMS = 32
-# Beyond this t² would overflow; the probability is then below 1e-300 for every ν > 2 but an infinite t.
+# Beyond this, t² would overflow; the probability is below 1e-300 there for every ν > 2.
 _FAR = 1e150
-# Newton's steps towards the largest root of a cubic, from not far above.
+# Newton steps towards the largest root of a cubic, from slightly above it.
 _STEPS = 20
 _TURNS = (1.0, 3.0, 10.0)
-# With as many degrees of freedom, Ψ differs from the normal Φ by less than 1e-9 anywhere.
+# With this many degrees of freedom, Ψ differs from the normal Φ by less than 1e-9 everywhere.
 _MOST_DF = 1e9
 
 
 class Lower(NamedTuple):
-    """What follows from the degrees of freedom."""
+    """The lower tail for given degrees of freedom, computed once."""
 
     constant: Any  # c
     kappa: Any  # κ
@@ -76,7 +76,7 @@ class StudentT(Tailed):
 
     @property
     def symmetric(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     @property
@@ -91,22 +91,22 @@ class StudentT(Tailed):
 
     @property
     def turns(self) -> tuple[Any, ...]:
-        """Where it ceases to fall like a normal density, and where it falls like a power; the first on either side."""
+        """Points, on both sides, where ψ ceases to fall like a normal density; and points below, where it falls like a power."""
         near = tuple(sign * k * self.scale for k in _TURNS for sign in (-1.0, 1.0))
         return near + tuple(-k * jnp.sqrt(self.df) for k in _TURNS)
 
     def peak(self, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
-        r"""Return where exp(−t²/2)/Ψ(shift + slope·t) is largest far below, and how wide it is there.
+        r"""Return the place and the width of the bump of exp(−t²/2)/Ψ(shift + slope·t) far below.
 
         With m + at for z in units of the scale, 1/Ψ grows like :math:`(1 + (m + at)^2/\nu)^{\nu/2}`, and
         s = −(m + at) is the largest root of :math:`s^3 + ms^2 - \nu(a^2 - 1)s + m\nu`. Where that has no
-        root it is the place where the product falls least.
+        root, the place is where the product falls least.
         """
         m, a = shift / self.scale, slope / self.scale
         gain = self.df * (a * a - 1.0)
         least = (jnp.sqrt(jnp.maximum(m * m + 3.0 * gain, 0.0)) - m) / 3.0
         least = jnp.where(m * m + 3.0 * gain > 0.0, jnp.maximum(least, 0.0), 0.0)
-        # From above the largest root Newton's steps fall towards it.
+        # Newton steps from above the largest root decrease towards it.
         root = jnp.abs(m) + jnp.sqrt(jnp.maximum(gain, 0.0)) + jnp.cbrt(jnp.abs(m) * self.df)
 
         def step(_: int, s: jax.Array) -> jax.Array:
@@ -116,7 +116,7 @@ class StudentT(Tailed):
         root = lax.fori_loop(0, _STEPS, step, root)
         squared = root * root
         bend = 1.0 - a * a * self.df * (self.df - squared) / (self.df + squared) ** 2
-        # Where it is flat to second order, what is left is the fourth.
+        # Where it is flat to second order, the width follows from the fourth.
         wide = 1.0 / jnp.sqrt(jnp.maximum(bend, 0.5 / jnp.sqrt(self.df)))
         return jnp.where(root > 0.0, -(root + m) / a, 0.0), wide
 
@@ -152,7 +152,7 @@ class StudentT(Tailed):
 
     @float64
     def overshoot(self, z: ArrayLike) -> jax.Array:
-        """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
+        """Return E[(z − e)⁺] for z ≤ 0 and E[(e − z)⁺] for z > 0: how far a draw lies beyond ``z`` on average."""
         size = jnp.abs(real(z))
         t = jnp.minimum(size / self.scale, _FAR)
         # In units of the scale, ∫_t^∞ x·f(x) dx = (ν + t²)·f(t)/(ν − 1).
@@ -161,7 +161,7 @@ class StudentT(Tailed):
         return jnp.where(t < _FAR, self.scale * (beyond - t * jnp.exp(self._log_lower(size))), 0.0)
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
-        """Return the noise of some rounds, by Bailey's polar formula [1]_.
+        """Return the noise of ``rounds`` rounds, by Bailey's polar formula [1]_.
 
         References
         ----------
@@ -185,7 +185,7 @@ def _lower(df: float) -> Lower:
 
 
 def _integral(s: np.ndarray, df: float) -> np.ndarray:
-    """Return J(s)/c by the double exponential rule, which the root at v = 0 does not disturb."""
+    """Return J(s)/c by the double exponential rule, which tolerates the root at v = 0."""
     step = 2.0**-6
     k = np.arange(-4.6, 2.2, step)
     v = np.exp(0.5 * math.pi * np.sinh(k)) / df

@@ -1,19 +1,19 @@
 r"""Bounded noise: a normal distribution cut at ± ``width`` of its standard deviations, standardised.
 
-A wall has no gradient: an outcome model that moves its walls with θ and φ breaks
+A hard cut has no gradient: an outcome model whose cuts move with θ and φ breaks
 gradient-based samplers. The cut may therefore be an edge of a small thickness τ
-(``edge``, in the same units; 0 is the wall itself). With e before standardisation,
+(``edge``, in the same units; 0 is a hard cut). With e before standardisation,
 
 .. math:: \psi(e) \propto \begin{cases} \exp(-e^2/2) & |e| \le b \\
     \exp\!\big(-e^2/2 - (|e|-b)^2/2\tau^2\big) & |e| > b \end{cases}
 
-which is smooth to first order. Beyond b it is a piece of a normal density of centre c
-and deviation q,
+which is smooth to first order. Beyond b it is a piece of a normal density of mean c
+and standard deviation q,
 
 .. math:: q^2 = \frac{\tau^2}{1+\tau^2}, \qquad c = (1-q^2)\,b, \qquad
     \psi(e) \propto e^{-(1-q^2)b^2/2}\, \exp\!\big(-(|e|-c)^2/2q^2\big),
 
-so masses and moments are in closed form; at b = 3 and τ = 0.05, 0.06 % lies beyond the cut.
+so that masses and moments are in closed form. At b = 3 and τ = 0.05, 0.06 % of the mass lies beyond the cut.
 """
 
 from __future__ import annotations
@@ -37,36 +37,37 @@ from hrprob.noise.normal import NORMAL
 
 __all__ = ["TruncatedNormal"]
 
-# Beyond these it is uniform, or normal, to the last digit; squares of its parameters must not overflow.
+# Below _LEAST it is uniform and above _MOST normal, to the last digit; squares of its parameters must not overflow.
 _LEAST, _MOST = 1e-6, 1e6
+# Integrals are split at these multiples of the edge from the lower cut.
 _TURNS = (-8.0, -4.0, -2.0, -1.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
-# Gauss-Legendre on [-1, 1]: over the short stretches where it is used, exact to 1e-16.
+# Gauss-Legendre on [-1, 1]: over the short intervals where it is used, exact to 1e-16.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 class Shape(NamedTuple):
-    """What follows from width and edge."""
+    """Masses and moments for given width and edge, computed once."""
 
-    q: Any  # deviation of the normal piece beyond the cut
-    centre: Any  # c
-    beyond: Any  # mass beyond the cut on one side, that of exp(-e²/2)/√2π being 1
+    q: Any  # sd of the normal piece beyond the cut
+    centre: Any  # c, its mean
+    beyond: Any  # mass beyond the cut on one side, where exp(-e²/2)/√2π has mass 1
     half: Any  # mass on one side of 0
-    deviation: Any  # standard deviation of e
+    sd: Any  # standard deviation of e
 
 
 @register("truncated-normal")
 class TruncatedNormal(Tailed):
     """A normal distribution cut at a number of its standard deviations, standardised.
 
-    Where an action's outcomes cannot fall below β the user never leaves: Ψ is 0 there and
-    the expected lifetime infinite.
+    If the outcomes of an action cannot fall below β, the user never leaves: Ψ is 0 and the
+    expected lifetime infinite.
 
     Parameters
     ----------
     width : float
-        b, where the normal distribution is cut on either side, in its own deviations; from
-        1e-6, where it is uniform, to 1e6.
+        b, where the normal distribution is cut on both sides, in its own standard deviations;
+        from 1e-6, where it is uniform, to 1e6.
     edge : float
         τ, the thickness of the cut, in the same units, at most 1e6.
 
@@ -91,42 +92,42 @@ class TruncatedNormal(Tailed):
 
     @property
     def symmetric(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     @property
     def tail(self) -> Any:
-        """That of the piece beyond the cut; 0 where the cut is a wall."""
-        return self.shape.q / self.shape.deviation
+        """The sd of the normal piece beyond the cut; 0 if the cut is hard."""
+        return self.shape.q / self.shape.sd
 
     @property
     def tail_centre(self) -> Any:
-        """That of the piece beyond the cut."""
-        return -self.shape.centre / self.shape.deviation
+        """The mean of the normal piece below the lower cut."""
+        return -self.shape.centre / self.shape.sd
 
     @property
     def corners(self) -> tuple[Any, ...]:
-        """The two cuts, or where Ψ is 1 to the last digit."""
-        cut = self.width / self.shape.deviation
+        """The two cuts; the upper one at most 9, above which Ψ rounds to 1."""
+        cut = self.width / self.shape.sd
         return -cut, jnp.minimum(cut, 9.0)
 
     @property
     def turns(self) -> tuple[Any, ...]:
-        """About the lower cut, as near to it as the edge is thick."""
-        return tuple((k * self.edge - self.width) / self.shape.deviation for k in _TURNS)
+        """Points about the lower cut, at multiples of the edge."""
+        return tuple((k * self.edge - self.width) / self.shape.sd for k in _TURNS)
 
     @property
     def lowest(self) -> Any:
-        """Where the wall is, if it is one."""
-        return -self.width / self.shape.deviation if self.edge == 0 else -math.inf
+        """The lower cut if it is hard; else −∞."""
+        return -self.width / self.shape.sd if self.edge == 0 else -math.inf
 
     def log_density(self, z: jax.Array) -> jax.Array:
         """Return ln ψ(z)."""
-        e = z * self.shape.deviation
+        e = z * self.shape.sd
         over = jnp.maximum(jnp.abs(e) - self.width, 0.0)
-        # With an edge of 0 this is infinite beyond the wall, and the density 0.
+        # With an edge of 0 this is infinite beyond the cut, and the density 0.
         over = jnp.where(over > 0.0, over / jnp.maximum(self.edge, 1e-300), 0.0)
-        scale = jnp.log(0.5 * self.shape.deviation / self.shape.half)
+        scale = jnp.log(0.5 * self.shape.sd / self.shape.half)
         return -0.5 * (e * e + over * over) - _LOG_SQRT_2PI + scale
 
     def probability(self, z: jax.Array) -> jax.Array:
@@ -137,46 +138,46 @@ class TruncatedNormal(Tailed):
     def log_probability(self, z: jax.Array) -> jax.Array:
         """Return the value of ln Ψ(z)."""
         lower = self._lower(-jnp.abs(z))
-        below = jnp.where(z * self.shape.deviation < -self.width, self._log_edge(z), jnp.log(lower))
+        below = jnp.where(z * self.shape.sd < -self.width, self._log_edge(z), jnp.log(lower))
         return jnp.where(z > 0.0, jnp.log1p(-lower), below)
 
     @float64
     def overshoot(self, z: ArrayLike) -> jax.Array:
-        """Return the mean by which a draw lies beyond ``z``, away from 0: E[(z − e)⁺] at z ≤ 0, E[(e − z)⁺] above."""
-        q, centre, beyond, half, deviation = self.shape
-        e = -jnp.abs(real(z)) * deviation
+        """Return E[(z − e)⁺] for z ≤ 0 and E[(e − z)⁺] for z > 0: how far a draw lies beyond ``z`` on average."""
+        q, centre, beyond, half, sd = self.shape
+        e = -jnp.abs(real(z)) * sd
         safe = jnp.maximum(q, 1e-300)
         piece = jnp.exp(_log_of_piece(q, self.width)) * q
         edge = piece * NORMAL.overshoot((jnp.minimum(e, -self.width) + centre) / safe)
         inside = jnp.clip(e, -self.width, 0.0)
         within = (inside + self.width) * beyond + _moment_above(-self.width, inside)
-        return (edge + within) / (2.0 * half * deviation)
+        return (edge + within) / (2.0 * half * sd)
 
     def _lower(self, z: jax.Array) -> jax.Array:
         """Return Ψ(z) for z ≤ 0, with a small relative error however small it is."""
-        e = z * self.shape.deviation
+        e = z * self.shape.sd
         within = (self.shape.beyond + _mass_above(-self.width, e)) / (2.0 * self.shape.half)
         return jnp.where(e < -self.width, jnp.exp(self._log_edge(z)), within)
 
     def _log_edge(self, z: jax.Array) -> jax.Array:
-        """Return ln Ψ(z) beyond the cut; −∞ where the cut is a wall."""
+        """Return ln Ψ(z) below the lower cut; −∞ if the cut is hard."""
         q, centre, *_ = self.shape
-        place = (z * self.shape.deviation + centre) / jnp.maximum(q, 1e-300)
+        place = (z * self.shape.sd + centre) / jnp.maximum(q, 1e-300)
         return _log_of_piece(q, self.width) + NORMAL.log_cdf(place) - jnp.log(2.0 * self.shape.half)
 
     @float64
     def quantile(self, probability: jax.Array) -> jax.Array:
         """Return z with Ψ(z) = ``probability``, in (0, 1)."""
-        q, centre, beyond, half, deviation = self.shape
+        q, centre, beyond, half, sd = self.shape
         mass = 2.0 * half * jnp.minimum(probability, 1.0 - probability)
         within = ndtri(NORMAL.cdf(-self.width) + jnp.maximum(mass - beyond, 0.0))
         piece = jnp.exp(_log_of_piece(q, self.width))
         edge = q * ndtri(jnp.clip(mass / jnp.maximum(piece, 1e-300), 0.0, 0.5)) - centre
         e = jnp.where(mass < beyond, edge, within)
-        return jnp.where(probability < 0.5, e, -e) / deviation
+        return jnp.where(probability < 0.5, e, -e) / sd
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
-        """Return the noise of some rounds."""
+        """Return the noise of ``rounds`` rounds."""
         return self.quantile(source.uniform(Purpose.NOISE, (rounds,), start))
 
 
@@ -189,7 +190,7 @@ def _shape(b: jax.Array, edge: jax.Array) -> Shape:
     # Mean and variance of the piece above b, by its hazard there.
     hazard = jnp.exp(NORMAL.log_pdf(b * q) - NORMAL.log_cdf(-b * q))
     mean, variance = centre + q * hazard, q * q * (1.0 + b * q * hazard - hazard**2)
-    # A narrow cut leaves nothing of these differences.
+    # With a narrow cut these differences lose all their digits.
     narrow, inside = b < 1.0, 0.5 - NORMAL.cdf(-b)
     mass = jnp.where(narrow, _short_integral(-b, 0.0, 0), inside)
     second = jnp.where(narrow, _short_integral(-b, 0.0, 2), inside - b * NORMAL.pdf(b))
@@ -198,19 +199,19 @@ def _shape(b: jax.Array, edge: jax.Array) -> Shape:
 
 
 def _log_of_piece(q: Any, b: Any) -> Any:
-    """Return ln of the mass that the normal piece beyond the cut would have as a whole."""
+    """Return the logarithm of the mass of the whole normal density of which the part beyond the cut is a piece."""
     return jnp.log(q) - 0.5 * (1.0 - q * q) * b * b
 
 
 def _mass_above(low: Any, e: jax.Array) -> jax.Array:
-    """Return Φ(e) − Φ(low), by quadrature where the difference would lose its digits."""
+    """Return Φ(e) − Φ(low), by quadrature where the difference loses its digits."""
     near = low + jnp.minimum(1.0, -1.0 / low)
     short = _short_integral(low, jnp.clip(e, low, near), 0)
     return jnp.where(e < near, short, NORMAL.cdf(e) - NORMAL.cdf(low))
 
 
 def _moment_above(low: Any, e: jax.Array) -> jax.Array:
-    """Return ∫ (e − t)·φ(t) dt from ``low`` to ``e``, by quadrature where a difference would lose its digits."""
+    """Return ∫ (e − t)·φ(t) dt from ``low`` to ``e``, by quadrature where a difference loses its digits."""
     near = low + jnp.minimum(1.0, -1.0 / low)
     inner = jnp.clip(e, low, near)
     half = 0.5 * (inner - low)
@@ -224,6 +225,7 @@ def _moment_above(low: Any, e: jax.Array) -> jax.Array:
 
 
 def _short_integral(low: Any, high: Any, power: int) -> Any:
+    """Return ∫ e^power φ(e) de over a short interval."""
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     places = [middle + half * node for node in _NODES]
     return half * sum(w * NORMAL.pdf(e) * e**power for w, e in zip(_WEIGHTS, places, strict=True))

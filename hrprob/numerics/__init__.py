@@ -1,1 +1,1 @@
-"""Numerics that belong to no domain: written-out products, small factorisations, control flow, buffers."""
+"""Numerical tools that belong to no domain: products, factorisations, buffers, control flow, multiple testing."""

@@ -1,10 +1,10 @@
-"""Read and write rows of a buffer in place, whatever axis ``vmap`` has put its batch on.
+"""Read and write rows of a buffer in place, whichever axis ``vmap`` uses for the batch.
 
 JAX turns ``dynamic_slice`` and ``dynamic_update_slice`` under ``vmap`` into gathers and
-scatters and moves the batch to the first axis for them: inside a scan that copies the
-whole buffer at every step. Where the row number is the same for the whole batch, as
-that of a user is for all trials, nothing needs to move. The two primitives here are
-those operations with a batching rule that says so.
+scatters and moves the batch to the first axis for them: inside a scan this copies the
+whole buffer at every step. Where the row index is the same for the whole batch, as
+the number of a user is for all trials, nothing needs to move. The two primitives here are
+those operations with a batching rule for that case.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _write(buffer: jax.Array, row: jax.Array, place: jax.Array, *, axis: int) ->
 
 
 def _past(axis: int, batch: int) -> int:
-    """Return the number that ``axis`` has once there is a batch axis."""
+    """Return the index of ``axis`` after a batch axis has been inserted."""
     return axis + 1 if batch <= axis else axis
 
 

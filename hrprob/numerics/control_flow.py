@@ -1,7 +1,7 @@
-"""Control flow that stays where ``vmap`` put the batch axis.
+"""Conditionals that stay cheap under ``vmap``.
 
-``lax.cond`` with a batched predicate runs both branches and may move the batch axis of everything they look
-at. The loops here run a branch only where it is needed.
+``lax.cond`` with a batched predicate runs both branches, and may move the batch axis of every array they use. The
+loops here run a branch only where it is needed, and leave the batch axis in place.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = ["once", "one_by_one"]
 def once(condition: Any, function: Any, value: Any) -> Any:
     """Return ``function(value)`` where ``condition`` holds, else ``value``.
 
-    As :func:`jax.lax.cond`, which under ``vmap`` would move the batch axis of everything
-    that ``function`` looks at; a loop that runs at most once leaves it where it is.
+    Like :func:`jax.lax.cond`, but as a loop that runs at most once: under ``vmap`` the batch axis of the arrays
+    that ``function`` uses stays in place.
 
     Examples
     --------
@@ -36,9 +36,8 @@ def once(condition: Any, function: Any, value: Any) -> Any:
 def one_by_one(condition: Any, function: Any, value: Any, given: Any) -> Any:
     """Return ``function(value, given)`` where ``condition`` holds, else ``value``.
 
-    As :func:`once`, for a function that is worth a program of its own: under ``vmap`` it runs for
-    those members of the batch for which the condition holds, one after another, and costs as
-    much as there are of them. It may look at arrays only through ``value`` and ``given``.
+    Like :func:`once`, for an expensive function: under ``vmap`` it runs only for the members of the batch for which
+    the condition holds, one after another. It may use arrays only through ``value`` and ``given``.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Factors of small symmetric matrices, inside compiled programs with many trials side by side.
+"""Factorisations of small symmetric matrices, inside compiled programs with many trials in parallel.
 
-JAX up to 0.10 hands a batch of matrices to the pool of threads that the program itself runs on,
-and waits for it: two such calls at a time can wait for each other for good. Matrices up to
-8 × 8 are factored where they are, and a single one always is, so larger ones go one at a time.
+JAX up to 0.10 factors a batch of matrices on the same thread pool that runs the program itself, and waits for the
+result: two such calls at the same time can deadlock. Matrices up to 8 × 8, and single matrices, are factored on the
+calling thread; larger ones are therefore factored one at a time.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import jax.numpy as jnp
 
 __all__ = ["cholesky", "eigh", "inverse_of", "log_determinant", "one_at_a_time"]
 
-# Larger matrices go one at a time, and their factors are not written out.
+# Larger matrices are factored one at a time, and by LAPACK instead of written-out formulas.
 _SMALL = 8
 
 
 def one_at_a_time(function: Callable[[jax.Array], Any]) -> Callable[[jax.Array], Any]:
-    """Return a function of a matrix (..., d, d) that is called for one matrix after another unless d is small.
+    """Return ``function`` for a batch (..., d, d), called for one matrix after another unless d is small.
 
     Examples
     --------
@@ -45,7 +45,7 @@ _eigh = one_at_a_time(lambda matrix: tuple(jnp.linalg.eigh(matrix)))
 
 
 def cholesky(matrix: jax.Array) -> jax.Array:
-    """Return the lower factor of a matrix (..., d, d), a small one written out so that it vectorises over trials.
+    """Return the lower Cholesky factor (..., d, d); a small one is written out, so that it vectorises over trials.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Several tests at once."""
+"""Adjusted p-values for several tests at once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["holm"]
 def holm(p_values: Any) -> np.ndarray:
     """Return Holm's adjusted p-values, in the order given.
 
-    Rejecting those below α makes one false rejection or more with probability at most α, however the
-    tests depend on each other [1]_.
+    If hypotheses with an adjusted p-value below α are rejected, the probability of any false rejection is at most
+    α, however the tests depend on each other [1]_.
 
     References
     ----------

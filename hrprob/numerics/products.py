@@ -1,8 +1,8 @@
-"""Inner products over a short last axis, written so that a compiler vectorises over the other axes.
+"""Inner products over a short last axis, written out so that the compiler vectorises over the other axes.
 
-Inside a scan over users the trials lie on the last axis of every batched array. A
-reduction there becomes a scalar loop; the same sum written out becomes vector
-instructions over the trials, three times as fast for the dimensions of a bandit.
+Inside a scan over users the trials are on the last axis of every batched array. A reduction over a short axis is
+compiled to a scalar loop; the same sum written out becomes vector instructions over the trials, three times as fast
+for the dimensions of a bandit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 
 __all__ = ["contract", "quadratic_form"]
 
-# Beyond this many terms the written-out sum costs more to compile than it saves.
+# With more terms the written-out sum costs more to compile than it saves.
 _WRITTEN_OUT = 16
 
 

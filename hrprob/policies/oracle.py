@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from hrprob._core.records import with_fields
+from hrprob.lifetime import oracle
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Policy, Seen, register
 from hrprob.problem import Problem
@@ -35,7 +36,7 @@ class Oracle(Policy):
         """Return argmax of the true value."""
         theta, phi = self.truth
         u, w = contract(contexts, theta), jnp.maximum(self.known.link(contract(contexts, phi)), 0.0)
-        return jnp.argmax(self.known.value(u, w, beta))
+        return oracle(self.known.value(u, w, beta)).action
 
     def update(self, state: tuple[()], seen: Seen) -> tuple[()]:
         """Learn nothing."""

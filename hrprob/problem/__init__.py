@@ -1,6 +1,24 @@
-"""What is played: link, noise, contexts, satisfaction, objective, and the truth."""
+"""What is played: a :class:`Problem` and its parts.
+
+=================  =====================================================================
+where              what
+=================  =====================================================================
+``links/``         f, from φᵀx to the variance of an outcome
+``contexts/``      the contexts of each user, one per action
+``levels/``        the satisfaction level β of each user
+``objectives/``    what is maximised
+``bounds``         the norms of θ* and φ* that policies may rely on
+``problem``        all of these together with the truth θ*, φ*
+``known``          the part of a problem that a policy may know
+``stay_rules``     the part that decides how long a stay is, its value and its cost
+=================  =====================================================================
+
+The noise has a package of its own, :mod:`hrprob.noise`. ``files``, ``functions`` and ``sequences`` serve contexts and
+levels of one's own.
+"""
 
 from hrprob.noise import NORMAL, Mixture, Noise, Normal, StudentT, TruncatedNormal
+from hrprob.problem.bounds import Bounds
 from hrprob.problem.contexts import (
     Ball,
     ContextFunction,
@@ -12,11 +30,13 @@ from hrprob.problem.contexts import (
     Withholding,
 )
 from hrprob.problem.files import read_context_sets
+from hrprob.problem.known import Known
 from hrprob.problem.levels import (
     EmpiricalLevels,
     FixedLevels,
     HiddenLevels,
     InfiniteLevels,
+    LevelDistribution,
     LevelFunction,
     LevelSequence,
     NormalLevels,
@@ -27,7 +47,8 @@ from hrprob.problem.levels import (
 )
 from hrprob.problem.links import Affine, Link
 from hrprob.problem.objectives import Lifetime, MeanVariance, Objective, Reward, Threshold
-from hrprob.problem.problem import Bounds, Known, Problem
+from hrprob.problem.problem import Problem
+from hrprob.problem.stay_rules import StayRules
 
 __all__ = [
     "NORMAL",
@@ -44,6 +65,7 @@ __all__ = [
     "HiddenLevels",
     "InfiniteLevels",
     "Known",
+    "LevelDistribution",
     "LevelFunction",
     "LevelSequence",
     "Lifetime",
@@ -60,6 +82,7 @@ __all__ = [
     "Satisfaction",
     "SeenLevels",
     "Sphere",
+    "StayRules",
     "StudentT",
     "Threshold",
     "TruncatedNormal",

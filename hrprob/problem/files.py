@@ -1,4 +1,15 @@
-"""Contexts and levels from CSV files."""
+"""Reading contexts and levels from CSV files.
+
+=====================  ==============================  ===========================================
+what                   columns                         rows
+=====================  ==============================  ===========================================
+context sets           context, action, x1, ..., xd    one per context set and action
+contexts of users      user, action, x1, ..., xd       one per user and action
+levels                 beta                            one per level
+=====================  ==============================  ===========================================
+
+Contexts, users and actions are numbered from 1 and may stand in any order. An error names the line.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +29,13 @@ __all__ = ["check_digest", "read_context_sets", "read_contexts", "read_levels"]
 def read_context_sets(path: str | Path) -> np.ndarray:
     """Return the context sets (sets, actions, d) of a CSV file.
 
-    The columns are context, action, x1, ..., xd; contexts and actions are numbered from
-    1 and every context has the same actions.
+    Every context set must have the same number of actions.
     """
     return read_contexts("sets", path, "context")
 
 
 def read_contexts(field: str, path: str | Path, first: str) -> np.ndarray:
-    """Return the contexts of a CSV file with the columns ``first``, action, x1, ..., xd."""
+    """Return the contexts (..., actions, d) of a CSV file whose first column is named ``first``."""
     header, rows = _table(field, path)
     dimension = len(header) - 2
     if dimension < 1 or header != [first, "action", *(f"x{j + 1}" for j in range(dimension))]:
@@ -43,9 +53,9 @@ def read_contexts(field: str, path: str | Path, first: str) -> np.ndarray:
             remedy = f"line {line} of {path} needs two whole numbers and {dimension} finite numbers"
             raise InvalidInput(field, "must hold numbers only", ",".join(row), remedy) from None
     sets, actions = (max((place[axis] for place in points), default=0) for axis in (0, 1))
-    # Counted before any product is laid out: one stray number may be huge.
-    whole = 0 < len(points) == sets * actions == len(rows) and min(min(place) for place in points) >= 1
-    if not whole:
+    # Counted before an array is made: a single mistyped number would make it huge.
+    complete = 0 < len(points) == sets * actions == len(rows) and min(min(place) for place in points) >= 1
+    if not complete:
         raise InvalidInput(
             field,
             f"must have one row for every {first} and action",
@@ -72,7 +82,7 @@ def read_levels(field: str, path: str | Path) -> list[float]:
 
 
 def check_digest(path: str | Path, wanted: Any) -> str | None:
-    """Return the SHA-256 digest of a file, None if there is none; raise if it is not the one wanted."""
+    """Return the SHA-256 digest of a file, or None if there is no file; raise if it is not ``wanted``."""
     file = Path(path)
     got = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
     if wanted is not None and got is not None and wanted != got:

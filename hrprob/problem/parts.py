@@ -1,4 +1,4 @@
-"""The registered parts of a problem, by the fields that a configuration has for them."""
+"""The families of parts that a problem has, by the name of their field in a configuration."""
 
 from __future__ import annotations
 

@@ -1,124 +1,28 @@
-"""A problem: what is played, the truth included, and the part of it that a policy may know."""
+"""A problem: all that is played, the truth included."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
-from hrprob import lifetime
-from hrprob._core.errors import InvalidInput, check_count, check_number, check_vector
-from hrprob._core.precision import float64
+from hrprob._core.errors import InvalidInput, check_count, check_vector
 from hrprob._core.records import record, set_frozen
 from hrprob.noise import NORMAL, Noise
+from hrprob.problem.bounds import Bounds
 from hrprob.problem.contexts import Contexts, Finite, Sphere
-from hrprob.problem.levels import HiddenLevels, Satisfaction, UniformLevels
-from hrprob.problem.levels.unseen import lowest_outcome
+from hrprob.problem.known import Known
+from hrprob.problem.levels import Satisfaction, UniformLevels
 from hrprob.problem.links import Affine
-from hrprob.problem.objectives import Lifetime, Objective, total
+from hrprob.problem.objectives import Lifetime, Objective
 from hrprob.problem.parts import PARTS
+from hrprob.problem.reachable import reachable_outcomes
+from hrprob.problem.stay_rules import StayRules
 
-__all__ = ["Bounds", "Known", "Problem"]
+__all__ = ["Problem"]
 
-# The unit ball is looked at from so many angles, and anew about the one that matters, until that is known to 1e-7.
-_ANGLES, _GRIDS = 721, 3
-
-
-@record()
-class Bounds:
-    """The norms that a policy may rely on: ‖θ*‖ ≤ ``theta`` and ‖φ*‖ ≤ ``phi`` (the paper's 1 and L).
-
-    Examples
-    --------
-    >>> Bounds(theta=1.0, phi=2.0)
-    Bounds(theta=1.0, phi=2.0)
-    """
-
-    theta: Any = 1.0
-    phi: Any = 2.0
-
-    def __post_init__(self) -> None:
-        remedy = "it bounds a norm"
-        set_frozen(
-            self,
-            theta=check_number("theta", self.theta, low=0, open_low=True, remedy=remedy),
-            phi=check_number("phi", self.phi, low=0, open_low=True, remedy=remedy),
-        )
-
-
-@record(static=("dimension", "actions"))
-class Known:
-    """What a policy may know before the first user arrives.
-
-    Attributes
-    ----------
-    dimension, actions : int
-        Length of a context, and how many of them a user has.
-    link, noise, objective : Affine, Noise, Objective
-        f, the standardised distribution of the noise, and what is to be maximised.
-    bounds : Bounds
-        Norm bounds of θ* and φ*.
-    satisfaction : Satisfaction
-        How levels are distributed; a user's own is seen on arrival where ``satisfaction.seen``.
-    users : float
-        T, the number of users to come.
-    """
-
-    dimension: int
-    actions: int
-    link: Any
-    noise: Any
-    objective: Any
-    bounds: Any
-    satisfaction: Any
-    users: Any
-
-    def value(self, u: Any, w: Any, beta: Any) -> Any:
-        """Return the value of an action: with the lifetime objective, h_β(u, w).
-
-        Where levels are not seen ``beta`` is NaN, and the value an average over them.
-        """
-        return _value(self, u, w, beta)
-
-
-def _value(of: Any, u: Any, w: Any, beta: Any) -> Any:
-    """Return what one action throughout is worth under ``of``'s objective, noise and satisfaction."""
-    rounds = of.satisfaction.rounds(u, w, beta, of.noise)
-    return total(of.objective.earning(u, w, of.noise), rounds)
-
-
-def _reachable(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and variances that actions can have: of all contexts, or on grids of the unit ball."""
-    sets = getattr(problem.contexts, "sets", None)
-    if sets is not None:
-        contexts = sets.reshape(-1, problem.dimension)
-        return contexts @ problem.theta, _variances(problem, contexts @ problem.phi)
-    # Both inner products of a unit vector x are those of its part in the plane of θ and φ.
-    basis, _ = np.linalg.qr(np.column_stack([problem.phi, problem.theta]))
-    grids, (low, high) = [], (0.0, 2.0 * np.pi)
-    for _ in range(_GRIDS):
-        angle, radius = np.linspace(low, high, _ANGLES)[:, None], np.linspace(0.0, 1.0, 41)
-        x = [radius * np.cos(angle), radius * np.sin(angle)][: basis.shape[1]]
-        u, v = (
-            sum(a * b for a, b in zip(x, basis.T @ vector, strict=True))
-            for vector in (problem.theta, problem.phi)
-        )
-        w = _variances(problem, v)
-        grids.append((np.ravel(u), np.ravel(w)))
-        # The next lies between the neighbours of the angle at which the lowest outcome is highest.
-        place = int(np.argmax(np.max(lowest_outcome(problem.noise, u, w), axis=1)))
-        step = (high - low) / (_ANGLES - 1)
-        low, high = angle[place, 0] - step, angle[place, 0] + step
-    means, variances = zip(*grids, strict=True)
-    return np.concatenate(means), np.concatenate(variances)
-
-
-def _variances(problem: Problem, v: np.ndarray) -> np.ndarray:
-    return np.maximum(problem.link(v), 0.0)
-
-
+# What a user could have written in place of a part that cannot be used.
 _EXAMPLES = {
     "link": "Affine(slope=1.0, offset=2.0)",
     "noise": "Normal()",
@@ -127,59 +31,6 @@ _EXAMPLES = {
     "satisfaction": "UniformLevels(low=-1.0, high=1.0)",
     "bounds": "Bounds(theta=1.0, phi=2.0)",
 }
-
-
-@record()
-class StayRules:
-    """What decides a stay, once mean and variance of an action are known.
-
-    Problems that differ in their truth or contexts alone have rules of one kind, and the
-    compiled programs of the engine serve them all.
-    """
-
-    noise: Any
-    satisfaction: Any
-    objective: Any
-
-    @float64
-    def round_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
-        r"""Return what one round of an action costs where the action may change from round to round.
-
-        If a round earns g and ends the stay with probability p, it costs :math:`v_* p - g`: a user's
-        probabilities p add up to 1 in expectation over the rounds played, so these costs add up to
-        :math:`v_*` less what was earned, and with one action throughout to :math:`v_* - v`.
-
-        With :math:`v = g/p` that is :math:`(v_* - v)\,p`, never negative. Where nobody leaves an
-        action that earns less than nothing, v = −∞ and the first form is taken: a round costs −g.
-        Where some action earns for ever, :math:`v_* = \infty` and a round of any other costs as much,
-        like a stay with it.
-
-        Where the level is hidden and kept, v is an average over levels and the first form is taken,
-        with the user's own p: it is right in expectation too. A policy may then learn about the level
-        within a stay and do better than the best of single actions, so that a cost can be negative.
-
-        Parameters
-        ----------
-        best, value : array_like
-            :math:`v_*` and v.
-        u, w, beta : array_like
-            Mean and variance of the outcome, and the user's true level.
-        """
-        probability = jnp.asarray(self.satisfaction.reneging_probability(u, w, beta, self.noise))
-        plain = best * probability - self.objective.earning(u, w, self.noise)
-        if isinstance(self.satisfaction, HiddenLevels):
-            return plain
-        loss = lifetime.pseudo_regret(best, value)
-        # What either form makes of 0·∞ is not taken.
-        endless = jnp.where(jnp.isinf(best), loss, plain)
-        return jnp.where(jnp.isinf(loss), endless, loss * probability)
-
-    def rest_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
-        """Return what the rest of a stay costs in expectation, one action being kept; see :meth:`round_cost`."""
-        if isinstance(self.satisfaction, HiddenLevels):
-            earned = total(self.objective.earning(u, w, self.noise), lifetime.h(u, w, beta, self.noise))
-            return best - earned
-        return lifetime.pseudo_regret(best, value)
 
 
 @record()
@@ -195,15 +46,15 @@ class Problem:
     theta, phi : array_like, shape (d,)
         The truth, :math:`\theta_*` and :math:`\phi_*`.
     link : Affine
-        f.
+        f, from φᵀx to the variance.
     noise : Noise
-        Distribution of the standardised noise.
+        The standardised distribution of the noise.
     objective : Objective
-        What is to be maximised.
+        What is maximised.
     contexts : Contexts
-        How a user's contexts arise.
+        How the contexts of users are made.
     satisfaction : Satisfaction
-        How a user's β arises.
+        How the levels β of users are drawn, and whether they are seen.
     bounds : Bounds
         The norm bounds that policies know; the truth must respect them.
 
@@ -233,7 +84,7 @@ class Problem:
             fits = PARTS[name].is_instance(part) if name in PARTS else isinstance(part, Bounds)
             if not fits:
                 raise InvalidInput(name, "must be a part of a problem", part, f"for example hrprob.{example}")
-        theta = check_vector("theta", self.theta, remedy="it holds the weights of the mean, one a feature")
+        theta = check_vector("theta", self.theta, remedy="it holds the weights of the mean, one per feature")
         phi = check_vector("phi", self.phi, dimension=theta.size, remedy="it has as many entries as `theta`")
         for name, vector in (("theta", theta), ("phi", phi)):
             bound, norm = getattr(self.bounds, name), float(np.linalg.norm(vector))
@@ -248,7 +99,8 @@ class Problem:
         self.contexts.check_dimension(theta.size)
         set_frozen(self, theta=theta, phi=phi)
         try:
-            self.satisfaction.check_finite(self.noise, *_reachable(self))
+            outcomes = reachable_outcomes(self.contexts, self.theta, self.phi, self.link, self.noise)
+            self.satisfaction.check_finite(self.noise, *outcomes)
         except InvalidInput as complaint:
             raise complaint.within("satisfaction") from None
 
@@ -258,12 +110,12 @@ class Problem:
         return int(self.theta.shape[0])
 
     def value(self, u: Any, w: Any, beta: Any) -> Any:
-        """Return the true value of an action of mean ``u`` and variance ``w`` for such a user."""
-        return _value(self, u, w, beta)
+        """Return the true value of an action of mean ``u`` and variance ``w`` for a user of level ``beta``."""
+        return self.rules.value(u, w, beta)
 
     @property
     def rules(self) -> StayRules:
-        """What decides how long a stay is and what it is worth."""
+        """What decides how long a stay is, what it is worth and what it costs."""
         return StayRules(self.noise, self.satisfaction, self.objective)
 
     @property
@@ -286,5 +138,5 @@ class Problem:
         )
 
     def replace(self, **changes: Any) -> Problem:
-        """Return the same problem with some fields changed, checked anew."""
+        """Return a copy with some fields changed, checked again."""
         return dataclasses.replace(self, **changes)

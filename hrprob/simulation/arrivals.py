@@ -14,6 +14,7 @@ import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Source
+from hrprob.lifetime import oracle
 from hrprob.problem.problem import Problem
 
 __all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "checked_arrivals", "from_functions"]
@@ -90,7 +91,9 @@ def _arrive(problem: Problem, users: jax.Array, drawn: Any, beta: jax.Array, noi
     # A bound that is met exactly can leave a variance of −1e-17.
     variance = jnp.maximum(variance, 0.0)
     value = problem.value(mean, variance, beta[:, None])
-    return Arrivals(users, contexts, beta, noise, mean, jnp.sqrt(variance), value, jnp.max(value, axis=1))
+    return Arrivals(
+        users, contexts, beta, noise, mean, jnp.sqrt(variance), value, oracle(value, axis=1).value
+    )
 
 
 def _along(contexts: jax.Array, weights: jax.Array) -> jax.Array:

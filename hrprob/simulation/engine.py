@@ -36,7 +36,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import MOST_TRIALS, WARMUP_USERS, Purpose, Source, check_run, trial_keys
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
-from hrprob.problem.problem import StayRules
+from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import Arrivals, arrivals, checked_arrivals, from_functions
 from hrprob.simulation.results import Recorder, Timing, kept_users
 from hrprob.simulation.serving import Learning, Served, serve, serve_at_random

@@ -22,7 +22,7 @@ from jax import lax
 from hrprob import lifetime
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob.policies.base import Policy, Seen
-from hrprob.problem.problem import StayRules
+from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
 
 __all__ = ["MOST_ROUNDS", "Learning", "Served", "serve", "serve_at_random"]

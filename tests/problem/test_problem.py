@@ -1,49 +1,15 @@
-"""Problems, their parts and what a policy may know of them."""
+"""Problems, their parts, and what a policy may know of them."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
 import hrprob
 from hrprob._core.errors import InvalidInput
-from hrprob._core.precision import double_precision
-from hrprob._core.random_numbers import Source, trial_keys
-
-
-def levels(satisfaction: Any, users: int = 2000, trials: int = 5) -> np.ndarray:
-    with double_precision():
-        source = Source(trial_keys(0, np.arange(trials)), jnp.arange(1, users + 1, dtype=jnp.uint32))
-        return np.asarray(satisfaction.draw(source))
-
-
-def test_uniform_levels() -> None:
-    sample = levels(hrprob.UniformLevels(-0.5, 2.0))
-    assert sample.shape == (2000, 5)
-    assert stats.kstest(sample.ravel(), stats.uniform(-0.5, 2.5).cdf).pvalue > 1e-4
-
-
-def test_levels_that_do_not_vary() -> None:
-    assert np.all(levels(hrprob.FixedLevels(0.3)) == 0.3)
-    assert np.all(levels(hrprob.InfiniteLevels()) == math.inf)
-    assert np.all(levels(hrprob.UniformLevels(0.7, 0.7)) == 0.7)
-
-
-@pytest.mark.parametrize(
-    ("satisfaction", "support"),
-    [
-        (hrprob.UniformLevels(-1, 2), (-1, 2)),
-        (hrprob.FixedLevels(0.5), (0.5, 0.5)),
-        (hrprob.InfiniteLevels(), (math.inf, math.inf)),
-    ],
-)
-def test_support(satisfaction: Any, support: tuple[float, float]) -> None:
-    assert satisfaction.support == support
 
 
 @pytest.mark.parametrize(
@@ -78,13 +44,13 @@ def test_support(satisfaction: Any, support: tuple[float, float]) -> None:
         (lambda: hrprob.Problem().replace(theta=[2.0, 0, 0, 0]), "`theta` must have norm"),
     ],
 )
-def test_what_cannot_be_used(make: Any, message: str) -> None:
+def test_bad_problems_are_named(make: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         make()
 
 
 @pytest.mark.slow
-def test_a_bound_that_is_met_exactly_will_do() -> None:
+def test_a_bound_may_be_met_exactly() -> None:
     phi = np.full(4, 1.0)
     problem = hrprob.Problem(phi=phi, contexts=hrprob.Finite(-phi.reshape(1, 1, 4) / 2))
     result = hrprob.simulate(problem, hrprob.Oracle(), users=20, trials=2)
@@ -93,7 +59,7 @@ def test_a_bound_that_is_met_exactly_will_do() -> None:
     assert not np.any(np.isnan(result.lifetime))
 
 
-def test_link() -> None:
+def test_affine_link_and_its_inverse() -> None:
     link = hrprob.Affine(2.0, 0.5)
     z = np.linspace(-1, 1, 7)
     np.testing.assert_allclose(link(z), 2 * z + 0.5)

@@ -1,4 +1,4 @@
-"""Contexts uniform in the unit ball."""
+"""Contexts uniform in the unit ball: a uniform direction times U^(1/d), U uniform."""
 
 from __future__ import annotations
 
@@ -15,7 +15,18 @@ __all__ = ["Ball"]
 
 @register("ball", static=("actions",))
 class Ball:
-    """Contexts uniform in the unit ball, as in the text of the paper."""
+    """Contexts uniform in the unit ball, as in the text of the paper.
+
+    Parameters
+    ----------
+    actions : int
+        How many actions a user has.
+
+    Examples
+    --------
+    >>> Ball(actions=20).actions
+    20
+    """
 
     kind: ClassVar[str]
     actions: int = 20
@@ -24,7 +35,7 @@ class Ball:
         set_frozen(self, actions=check_actions(self.actions))
 
     def check_dimension(self, dimension: int) -> None:
-        """Any dimension will do."""
+        """Accept any dimension."""
 
     def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
         """Return Gaussian vectors and uniform numbers for their lengths."""

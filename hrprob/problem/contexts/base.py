@@ -1,4 +1,4 @@
-"""What every kind of contexts offers, and the checks they share."""
+"""What every kind of contexts offers: protocol, registry, and the checks and steps that several kinds share."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ class Contexts(Protocol):
         ...
 
     def draw(self, source: Source, dimension: int) -> Any:
-        """Return the random numbers behind the contexts."""
+        """Return the random numbers from which :meth:`place` makes the contexts."""
         ...
 
     def place(self, drawn: Any) -> jax.Array:
-        """Return the contexts (users, actions, d, trials) made of them."""
+        """Return the contexts (users, actions, d, trials) that follow from the random numbers."""
         ...
 
+
+# A norm may exceed 1 by rounding.
+_TOLERANCE = 1e-9
 
 C = TypeVar("C", bound=type)
 
@@ -53,9 +56,6 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
     return CONTEXTS.register(kind, static=static)
 
 
-_TOLERANCE = 1e-9
-
-
 def check_actions(actions: Any) -> int:
     """Return a number of actions, or raise."""
     return check_count("actions", actions, remedy="a user needs at least one action to be served")
@@ -65,13 +65,13 @@ def unit(vectors: jax.Array) -> jax.Array:
     """Return vectors (users, actions, d, trials), each divided by its norm."""
     # Sum by components: a reduction over a middle axis would not be vectorised over the trials.
     squares = sum(vectors[:, :, j] ** 2 for j in range(vectors.shape[2]))
-    # Kept apart: a root and a division made into one are rounded otherwise for one trial than for several.
+    # Kept separate: a root and a division that are fused round differently for one trial than for several.
     norm = jax.lax.optimization_barrier(jnp.sqrt(jnp.asarray(squares)))
     return vectors * (1.0 / norm)[:, :, None]
 
 
 def check_contexts(field: str, contexts: Any, row: str) -> np.ndarray:
-    """Return contexts (sets or users, actions, d) as an array, or raise; a ``row`` is a set or a user."""
+    """Return contexts (sets or users, actions, d) as an array, or raise; messages call an entry of the first axis ``row``: a set or a user."""
     must = f"must be an array ({row}s, actions, d) of numbers"
     remedy = f"give a list of {row}s, each a list of actions, each a list of d numbers"
     try:
@@ -95,11 +95,11 @@ def check_contexts(field: str, contexts: Any, row: str) -> np.ndarray:
 
 
 def too_long(contexts: np.ndarray) -> np.ndarray:
-    """Say which contexts (..., d on the third axis, ...) do not have a norm of at most 1; those with NaN are among them."""
+    """Return which contexts (the third axis is d) have a norm above 1, or NaN among their entries."""
     return ~(_norms(contexts) <= 1.0 + _TOLERANCE)
 
 
 def _norms(contexts: np.ndarray) -> np.ndarray:
-    # What overflows is too long.
+    # A norm that overflows is infinite, and too long.
     with np.errstate(over="ignore"):
         return np.linalg.norm(contexts, axis=2)

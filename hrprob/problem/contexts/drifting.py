@@ -1,4 +1,4 @@
-"""Contexts about a direction that turns as time goes on."""
+"""Contexts about a direction that turns from user to user, so that their distribution drifts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hrprob.problem.sequences import position
 
 __all__ = ["Drifting"]
 
-# With a stronger pull all contexts are one to six digits.
+# With a stronger pull all contexts agree to six digits.
 _MOST_PULL = 1e6
 
 
@@ -32,9 +32,9 @@ class Drifting:
     actions : int
         How many actions a user has.
     pull : float
-        How close to the direction the contexts are, at most 1e6; with 0 they are uniform.
+        How close the contexts are to the direction, at most 1e6; with 0 they are uniform.
     period : float
-        After how many users, at least 1, it is back where it was.
+        How many users one full turn takes, at least 1.
     """
 
     kind: ClassVar[str]
@@ -43,7 +43,7 @@ class Drifting:
     period: Any = 10000.0
 
     def __post_init__(self) -> None:
-        pull, period = "0 is no pull at all", "it counts the users of one turn; with 1 it stands still"
+        pull, period = "0 is no pull at all", "it is the number of users in one turn; with 1 nothing drifts"
         set_frozen(
             self,
             actions=check_actions(self.actions),
@@ -52,13 +52,13 @@ class Drifting:
         )
 
     def check_dimension(self, dimension: int) -> None:
-        """Raise unless there is a plane to turn in."""
+        """Raise unless there are two coordinates to turn in."""
         if dimension < 2:
             must = "must not drift in one dimension"
             raise InvalidInput("contexts.kind", must, self.kind, "it turns in the plane of two coordinates")
 
     def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
-        """Return Gaussian vectors, and the angle of each user."""
+        """Return standard normal vectors, and the angle of each user."""
         angle = position(source.users, WARMUP_USERS).astype(float) * (2.0 * math.pi / self.period)
         return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension)), angle
 

@@ -1,4 +1,4 @@
-"""One of finitely many context sets."""
+"""One of finitely many context sets, drawn uniformly for every user."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Finite:
             )
 
     def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
-        """Return the number of each user's set, and the sets."""
+        """Return the index of each user's set, and the sets."""
         which = jnp.floor(source.uniform(Purpose.CONTEXTS) * self.sets.shape[0]).astype(jnp.int32)
         return which, jnp.asarray(self.sets)
 

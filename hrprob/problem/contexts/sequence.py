@@ -1,4 +1,4 @@
-"""Contexts of a file or an array, user after user."""
+"""Contexts of an array or a file, one set per user, in their order."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from hrprob._core.random_numbers import Source
 from hrprob._core.records import set_frozen
 from hrprob.problem.contexts.base import check_contexts, register
 from hrprob.problem.files import read_contexts
-from hrprob.problem.sequences import described_sequence, origin, position, repeated
+from hrprob.problem.sequences import describe_sequence, path_and_digest, position, repetition_note
 
 __all__ = ["ContextSequence"]
 
 
 @register("sequence", static=("sha256", "path"))
 class ContextSequence:
-    """The contexts of one user after another.
+    """Contexts that are given, one set per user in their order; a short sequence begins again.
 
     Parameters
     ----------
     users : array_like, shape (users, actions, d), or path
         The contexts, or a CSV file with the columns user, action, x1, ..., xd, users and
-        actions numbered from 1. All trials meet the same; noise and levels differ.
+        actions numbered from 1. They are the same in all trials; noise and levels differ.
     sha256 : str, optional
-        What the file's digest must be, where it must be this file.
+        The file's SHA-256 digest, to make sure that it is this file.
 
     Examples
     --------
@@ -43,13 +43,13 @@ class ContextSequence:
     path: str | None = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        path, digest = origin(self.users, self.sha256)
+        path, digest = path_and_digest(self.users, self.sha256)
         users = self.users if path is None else read_contexts("users", path, "user")
         set_frozen(self, users=check_contexts("users", users, "user"), sha256=digest, path=path)
 
     def described(self) -> dict[str, Any]:
-        """Return it as plain data: the file it came from, if it came from one."""
-        return described_sequence("users", self.users, self.path, self.sha256)
+        """Return the contexts as plain data: by their file, if they come from one."""
+        return describe_sequence("users", self.users, self.path, self.sha256)
 
     @property
     def actions(self) -> int:
@@ -58,7 +58,7 @@ class ContextSequence:
 
     @property
     def sets(self) -> Any:
-        """All contexts there are."""
+        """All contexts, one set per user."""
         return self.users
 
     def check_dimension(self, dimension: int) -> None:
@@ -69,15 +69,15 @@ class ContextSequence:
             raise InvalidInput("contexts.users", must, self.users.shape[2], remedy)
 
     def begins_again(self, users: int) -> str | None:
-        """Say so if there are fewer than so many users; None if there are enough."""
-        return repeated("contexts.users", self.users, self.path, users)
+        """Return a note if there are contexts for fewer than ``users`` users, so that they repeat; else None."""
+        return repetition_note("contexts.users", self.users, self.path, users)
 
     def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
-        """Return where each user stands, and the contexts."""
-        place = position(source.users, self.users.shape[0])[:, None]
-        return jnp.broadcast_to(place, (*source.users.shape, *source.keys[0].shape)), jnp.asarray(self.users)
+        """Return the index of each user's contexts, and the contexts."""
+        index = position(source.users, self.users.shape[0])[:, None]
+        return jnp.broadcast_to(index, (*source.users.shape, *source.keys[0].shape)), jnp.asarray(self.users)
 
     def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
-        """Return the contexts that stand there."""
+        """Return the contexts at these indices."""
         which, users = drawn
         return jnp.moveaxis(users[which], 1, -1)

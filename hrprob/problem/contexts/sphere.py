@@ -1,4 +1,4 @@
-"""Contexts uniform on the unit sphere."""
+"""Contexts uniform on the unit sphere: standard normal vectors, divided by their norms."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ __all__ = ["Sphere"]
 class Sphere:
     """Contexts uniform on the unit sphere, as in the released program.
 
+    Parameters
+    ----------
+    actions : int
+        How many actions a user has.
+
     Examples
     --------
     >>> Sphere(actions=20).actions
@@ -30,10 +35,10 @@ class Sphere:
         set_frozen(self, actions=check_actions(self.actions))
 
     def check_dimension(self, dimension: int) -> None:
-        """Any dimension will do."""
+        """Accept any dimension."""
 
     def draw(self, source: Source, dimension: int) -> jax.Array:
-        """Return Gaussian vectors; a direction does not need their last bits or far tails."""
+        """Return standard normal vectors; a direction needs neither their last bits nor their far tails."""
         return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension))
 
     def place(self, drawn: jax.Array) -> jax.Array:

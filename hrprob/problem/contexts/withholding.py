@@ -1,4 +1,4 @@
-"""Contexts that tell nothing of some coordinates for a while."""
+"""Contexts whose last coordinates are 0 for a while, so that nothing can be learned about them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ __all__ = ["Withholding"]
 
 @register("withholding", static=("actions", "coordinates"))
 class Withholding:
-    """Contexts on the unit sphere that tell nothing of the last coordinates for a while.
+    """Contexts on the unit sphere that withhold the last coordinates for a while.
 
-    An adversary who knows what is to be learned shows the first ``users`` users' contexts with
-    their last ``coordinates`` entries 0: whatever is served, nothing is learned about them. Then
-    contexts are uniform on the whole sphere.
+    The contexts of the first ``users`` users have 0 as their last ``coordinates`` entries: whatever is
+    served, nothing is learned about these. Later contexts are uniform on the whole sphere.
 
     Parameters
     ----------
     actions : int
         How many actions a user has.
     users : int
-        How long it lasts.
+        For how many users it lasts.
     coordinates : int
         How many entries are withheld, fewer than d.
     """
@@ -43,25 +42,27 @@ class Withholding:
         set_frozen(
             self,
             actions=check_actions(self.actions),
-            users=check_count("users", self.users, low=0, remedy="it counts users from the first"),
+            users=check_count(
+                "users", self.users, low=0, remedy="it is a number of users, from the first on"
+            ),
             coordinates=check_count("coordinates", self.coordinates, remedy="something must be withheld"),
         )
 
     def check_dimension(self, dimension: int) -> None:
-        """Raise unless some coordinate is left."""
+        """Raise unless some coordinate is not withheld."""
         if self.coordinates >= dimension:
             must = f"must be below {dimension}, the number of entries of `theta`"
             raise InvalidInput(
-                "contexts.coordinates", must, self.coordinates, "some coordinate must be left to see"
+                "contexts.coordinates", must, self.coordinates, "some coordinate must not be withheld"
             )
 
     def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
-        """Return Gaussian vectors, and whether each user is an early one (warm-up users are)."""
+        """Return standard normal vectors, and whether each user is an early one (warm-up users are)."""
         early = position(source.users, WARMUP_USERS) < self.users
         return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension)), early
 
     def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
-        """Return the vectors without what is withheld, divided by their norms."""
+        """Return the vectors without the withheld entries, divided by their norms."""
         vectors, early = drawn
         shown = jnp.arange(vectors.shape[2]) < vectors.shape[2] - self.coordinates
         keep = jnp.where(early[:, None], shown, True)

@@ -1,20 +1,25 @@
-"""The satisfaction level β that a user arrives with.
+"""The satisfaction level β of a user: an outcome below it is the last.
 
 ===========  ==========================================================
 kind         meaning
 ===========  ==========================================================
 uniform      β uniform on [low, high], as in the paper's simulation
 normal       β normal
-empirical    β one of some levels, each as likely as it is often there
+empirical    β drawn uniformly from a list
 fixed        every user has the same β
 infinite     β = ∞: every user leaves after one round (Remark 7)
+sequence     β of each user from a list or a file
+function     β of each user from a function of one's own
+hidden       β drawn once per user and kept; policies do not see it
+redrawn      β drawn anew in every round; policies do not see it
 ===========  ==========================================================
 
-All of these are drawn once for a user, kept, and seen on arrival. :mod:`hrprob.problem.levels.hidden`
-has levels that nobody sees, :mod:`hrprob.problem.sequences` those that are no i.i.d. draws.
+All but the last two are drawn once per user, kept, and seen on arrival. ``hidden`` and ``redrawn`` take one of the
+first three as their distribution (:mod:`hrprob.problem.levels.distribution`).
 """
 
 from hrprob.problem.levels.base import LEVELS, Satisfaction, SeenLevels, register
+from hrprob.problem.levels.distribution import LevelDistribution
 from hrprob.problem.levels.empirical import EmpiricalLevels
 from hrprob.problem.levels.fixed import FixedLevels
 from hrprob.problem.levels.function import LevelFunction
@@ -31,6 +36,7 @@ __all__ = [
     "FixedLevels",
     "HiddenLevels",
     "InfiniteLevels",
+    "LevelDistribution",
     "LevelFunction",
     "LevelSequence",
     "NormalLevels",

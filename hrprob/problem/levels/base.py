@@ -1,4 +1,11 @@
-"""What every kind of satisfaction levels offers."""
+"""What every kind of satisfaction levels offers: protocol, registry, and the base of those that are seen.
+
+A new kind of levels is one file: a class decorated with :func:`register`, on the base
+
+- :class:`SeenLevels` if a user's level is drawn once, kept and seen on arrival: it adds ``draw`` and ``support``;
+- :class:`~hrprob.problem.levels.distribution.LevelDistribution` if the levels are also i.i.d. draws from a
+  distribution that can be averaged over, so that they may be hidden or redrawn: it adds ``nodes`` too.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,7 @@ from hrprob._core.random_numbers import Source
 from hrprob._core.registry import Registry
 from hrprob.noise import Noise
 
-__all__ = ["LEVELS", "Satisfaction", "SeenLevels", "register", "shape_of"]
+__all__ = ["LEVELS", "Satisfaction", "SeenLevels", "register", "users_and_trials"]
 
 
 class Satisfaction(Protocol):
@@ -23,6 +30,8 @@ class Satisfaction(Protocol):
     kind: ClassVar[str]
     seen: ClassVar[bool]
     """Whether a user's level is seen on arrival."""
+    value_is_mean: ClassVar[bool]
+    """Whether :meth:`rounds` is a mean over levels although each user keeps one: it then says nothing of the single user."""
 
     @property
     def support(self) -> tuple[float, float]:
@@ -30,11 +39,11 @@ class Satisfaction(Protocol):
         ...
 
     def draw(self, source: Source) -> jax.Array:
-        """Return levels of shape (users, trials)."""
+        """Return the levels on arrival, of shape (users, trials)."""
         ...
 
     def by_round(self, beta: jax.Array, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
-        """Return the level in some rounds, from round ``start`` on: ``beta`` where it is kept."""
+        """Return the level in each of ``rounds`` rounds from round ``start`` on, or ``beta`` itself if it is kept."""
         ...
 
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
@@ -42,7 +51,7 @@ class Satisfaction(Protocol):
         ...
 
     def reneging_probability(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
-        """Return the probability that a round of this user, whose level is ``beta``, is the last."""
+        """Return the probability that a round is the last of a user whose level is ``beta``."""
         ...
 
     def check_finite(self, noise: Noise, u: np.ndarray, w: np.ndarray) -> None:
@@ -68,16 +77,17 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
 
 
 class SeenLevels:
-    """What levels share that are drawn once, kept, and seen."""
+    """Base of levels that are drawn once, kept, and seen on arrival."""
 
     seen: ClassVar[bool] = True
+    value_is_mean: ClassVar[bool] = False
 
     def by_round(self, beta: jax.Array, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return β: it is kept."""
         return beta
 
     def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
-        """Return h."""
+        """Return h_β(u, w)."""
         return lifetime.h(u, w, beta, noise)
 
     def reneging_probability(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
@@ -85,9 +95,9 @@ class SeenLevels:
         return lifetime.reneging_probability(u, w, beta, noise)
 
     def check_finite(self, noise: Noise, u: np.ndarray, w: np.ndarray) -> None:
-        """Nothing to check: whoever sees that a user will never leave may count on it."""
+        """Accept all: an infinite lifetime does no harm where the policy sees that the user will never leave."""
 
 
-def shape_of(source: Source) -> tuple[int, ...]:
-    """Return the shape (users, trials) of what is drawn for a source."""
+def users_and_trials(source: Source) -> tuple[int, ...]:
+    """Return the shape (users, trials) of what is drawn once per user."""
     return (*source.users.shape, *source.keys[0].shape)

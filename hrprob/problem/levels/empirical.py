@@ -1,4 +1,4 @@
-"""Levels drawn from a list or a file."""
+"""Levels drawn uniformly from a list or a file: their empirical distribution."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
 from hrprob.lifetime import Nodes
 from hrprob.problem.files import read_levels
-from hrprob.problem.levels.base import SeenLevels, register
+from hrprob.problem.levels.base import register
+from hrprob.problem.levels.distribution import LevelDistribution
 
 __all__ = ["EmpiricalLevels"]
 
 
 @register("empirical")
-class EmpiricalLevels(SeenLevels):
-    """Levels drawn from a list, or from a file of one column.
+class EmpiricalLevels(LevelDistribution):
+    """Levels drawn uniformly from a list, or from a file of one column.
 
     Parameters
     ----------
     levels : list of numbers, or path
-        As many as there are; a level that is there twice is twice as likely. A file is a CSV
-        with the one column beta.
+        The levels; one that occurs twice is twice as likely. A file is a CSV with the one column
+        beta.
 
     Examples
     --------
@@ -57,6 +58,6 @@ class EmpiricalLevels(SeenLevels):
         return jnp.asarray(self.levels)[which]
 
     def nodes(self) -> Nodes:
-        """Return the levels themselves, each with its share."""
+        """Return the levels themselves, each with weight 1/n."""
         count = self.levels.shape[0]
         return Nodes(self.levels, np.full(count, 1.0 / count), np.zeros(0), np.zeros(0))

@@ -10,14 +10,25 @@ import jax.numpy as jnp
 from hrprob._core.errors import check_number
 from hrprob._core.random_numbers import Source
 from hrprob._core.records import set_frozen
-from hrprob.problem.levels.base import SeenLevels, register, shape_of
+from hrprob.problem.levels.base import SeenLevels, register, users_and_trials
 
 __all__ = ["FixedLevels"]
 
 
 @register("fixed")
 class FixedLevels(SeenLevels):
-    """The same level for every user."""
+    """The same level for every user.
+
+    Parameters
+    ----------
+    level : float
+        β, a finite number.
+
+    Examples
+    --------
+    >>> FixedLevels(0.5).support
+    (0.5, 0.5)
+    """
 
     kind: ClassVar[str]
     level: Any = 0.0
@@ -33,4 +44,4 @@ class FixedLevels(SeenLevels):
 
     def draw(self, source: Source) -> jax.Array:
         """Return levels of shape (users, trials)."""
-        return jnp.full(shape_of(source), self.level)
+        return jnp.full(users_and_trials(source), self.level)

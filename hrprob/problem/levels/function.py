@@ -1,4 +1,4 @@
-"""Levels from somebody's function."""
+"""Levels from a function of one's own, ``function(key, user)``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import numpy as np
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
-from hrprob.problem.functions import FIRST_USERS, call, import_function, name_of, try_function, who
+from hrprob.problem.functions import (
+    TRIED_USERS,
+    call_function,
+    import_function,
+    name_of,
+    try_function,
+    user_in_words,
+)
 from hrprob.problem.levels.base import SeenLevels, register
 
 __all__ = ["LevelFunction"]
@@ -27,7 +34,7 @@ class LevelFunction(SeenLevels):
         ``function(key, user)`` returns a level: a pure function in JAX's sense. In a
         configuration file, ``"module:name"``.
     low, high : float, optional
-        Between which the levels lie, where that is known.
+        Bounds of the levels, where they are known.
     """
 
     kind: ClassVar[str]
@@ -48,15 +55,17 @@ class LevelFunction(SeenLevels):
         levels = try_function(self.function, remedy)
         if levels.ndim != 1:
             raise InvalidInput("function", "must return a number", levels[0], remedy)
-        self.check_arrived(FIRST_USERS, levels[:, None])
+        self.check_arrived(TRIED_USERS, levels[:, None])
 
     def check_arrived(self, users: np.ndarray, levels: np.ndarray) -> None:
-        """Raise unless these users' levels (users, trials) are finite and within the bounds."""
+        """Raise unless the levels (users, trials) of these users are finite and within the bounds."""
         low, high = self.support
         unfit = ~(np.isfinite(levels) & (levels >= low) & (levels <= high))
         if np.any(unfit):
             first = np.unravel_index(np.argmax(unfit), unfit.shape)
-            remedy = f"so it is for {who(users[first[0]])}; mend the function, or move `low` and `high`"
+            remedy = (
+                f"so it is for {user_in_words(users[first[0]])}; mend the function, or move `low` and `high`"
+            )
             must = f"must return finite levels within [{low:g}, {high:g}]"
             raise InvalidInput("function", must, levels[first], remedy)
 
@@ -66,10 +75,10 @@ class LevelFunction(SeenLevels):
 
     @property
     def support(self) -> tuple[float, float]:
-        """The bounds, where they are known."""
+        """The bounds; infinite where none is known."""
         low = -math.inf if self.low is None else self.low
         return low, math.inf if self.high is None else self.high
 
     def draw(self, source: Source) -> jax.Array:
         """Return levels of shape (users, trials)."""
-        return call(self.function, source, Purpose.SATISFACTION)
+        return call_function(self.function, source, Purpose.SATISFACTION)

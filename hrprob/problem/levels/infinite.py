@@ -1,4 +1,4 @@
-"""β = ∞, the ordinary contextual bandit (Remark 7)."""
+"""β = ∞: every user leaves after one round, as in the ordinary contextual bandit (Remark 7 of the paper)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 
 from hrprob._core.random_numbers import Source
-from hrprob.problem.levels.base import SeenLevels, register, shape_of
+from hrprob.problem.levels.base import SeenLevels, register, users_and_trials
 
 __all__ = ["InfiniteLevels"]
 
 
 @register("infinite")
 class InfiniteLevels(SeenLevels):
-    """β = ∞: the ordinary contextual bandit, one round a user."""
+    """β = ∞: the ordinary contextual bandit, one round per user."""
 
     @property
     def support(self) -> tuple[float, float]:
@@ -24,4 +24,4 @@ class InfiniteLevels(SeenLevels):
 
     def draw(self, source: Source) -> jax.Array:
         """Return levels of shape (users, trials)."""
-        return jnp.full(shape_of(source), jnp.inf)
+        return jnp.full(users_and_trials(source), jnp.inf)

@@ -1,4 +1,14 @@
-"""What levels share that no policy sees."""
+"""What levels have in common that no policy sees: it knows only how they are distributed (Remark 6 of the paper).
+
+==========  ========================  =====================================================
+kind        a user's level            value of an action that earns g per round
+==========  ========================  =====================================================
+hidden      drawn once and kept       g · E_β[h_β(u, w)]
+redrawn     drawn anew every round    g / E_β[Ψ((β − u)/√w)]
+==========  ========================  =====================================================
+
+The two differ much: a user who never leaves makes E_β[h_β] infinite, but lowers E_β[Ψ] only by that user's share.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +22,21 @@ from hrprob._core.random_numbers import Source
 from hrprob._core.records import record
 from hrprob.noise import Noise
 from hrprob.problem.levels.base import LEVELS
+from hrprob.problem.levels.distribution import LevelDistribution
 from hrprob.problem.levels.uniform import UniformLevels
 
 __all__ = ["UnseenLevels", "highest_floor", "lowest_outcome"]
 
-# More levels than these make a sum too long to take for every action of every user.
+# A sum over more levels takes too long, for it is computed for every action of every user.
 _MOST_LEVELS = 1000
-
-
-def _check_distribution(of: Any) -> None:
-    if isinstance(of, type) or not hasattr(of, "nodes"):
-        remedy = (
-            "levels are averaged over: uniform, normal or empirical ones; "
-            'for one level take { kind = "empirical", levels = [x] }'
-        )
-        raise InvalidInput("of", "must be a distribution of levels", of, remedy)
-    count = len(of.levels) if hasattr(of, "levels") else 0
-    if count > _MOST_LEVELS:
-        remedy = "every action of every user is averaged over all of them; thin them out, or bin them"
-        raise InvalidInput("of", f"must have at most {_MOST_LEVELS} levels", count, remedy)
 
 
 @record()
 class UnseenLevels:
-    """Levels that no policy sees; what it knows is how they are distributed."""
+    """Levels that no policy sees; policies know how they are distributed."""
 
     seen: ClassVar[bool] = False
+    value_is_mean: ClassVar[bool] = False
     PARTS: ClassVar[dict[str, Any]] = {"of": LEVELS}
     of: Any = UniformLevels()
 
@@ -50,16 +49,31 @@ class UnseenLevels:
         return self.of.support
 
     def draw(self, source: Source) -> jax.Array:
-        """Return the levels on arrival, shape (users, trials)."""
+        """Return the levels on arrival, of shape (users, trials)."""
         return self.of.draw(source)
 
 
 def lowest_outcome(noise: Noise, u: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return what no outcome of mean ``u`` and variance ``w`` falls below."""
-    spread = np.sqrt(w)
-    return u + np.where(spread > 0, float(noise.lowest) * np.where(spread > 0, spread, 1.0), 0.0)
+    """Return the least possible outcome of mean ``u`` and variance ``w``; −∞ if outcomes are unbounded."""
+    sd = np.sqrt(w)
+    return u + np.where(sd > 0, float(noise.lowest) * np.where(sd > 0, sd, 1.0), 0.0)
 
 
 def highest_floor(noise: Noise, u: np.ndarray, w: np.ndarray) -> float:
-    """Return the largest level that no outcome of some action falls below."""
+    """Return the largest of the lowest outcomes of several actions: a user with a level below it may never leave."""
     return float(np.max(lowest_outcome(noise, u, w)))
+
+
+def _check_distribution(of: Any) -> None:
+    if not isinstance(of, LevelDistribution):
+        remedy = (
+            "values are averages over it; take uniform, normal or empirical levels, "
+            'and for one level { kind = "empirical", levels = [x] }'
+        )
+        raise InvalidInput("of", "must be a distribution of levels", of, remedy)
+    count = len(of.nodes().levels)
+    if count > _MOST_LEVELS:
+        remedy = (
+            "the value of every action of every user is a mean over all of them; thin them out, or bin them"
+        )
+        raise InvalidInput("of", f"must have at most {_MOST_LEVELS} levels", count, remedy)

@@ -1,4 +1,4 @@
-r"""The link from φᵀx to the variance of the outcome.
+r"""The link f from φᵀx to the variance of an outcome.
 
 ========  ===============  ==========================================
 symbol    name             where

@@ -1,4 +1,4 @@
-"""The affine link, the paper's."""
+"""The affine link f(z) = M_f·z + offset, which the paper assumes."""
 
 from __future__ import annotations
 

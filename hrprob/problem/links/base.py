@@ -1,4 +1,4 @@
-"""What every link from φᵀx to the variance offers."""
+"""What every link from φᵀx to the variance offers: protocol and registry."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-r"""What is to be made as large as possible.
+r"""What is maximised.
 
-A round earns g in expectation, whatever β is, and one action throughout earns g in each
-of the rounds that the user stays:
+A round earns g in expectation, whatever β is. One action for a whole stay earns g in each of its rounds:
 
 .. math:: v = g \cdot \mathbb{E}[\text{rounds}] = g/p,
 
@@ -12,12 +11,12 @@ kind             g                     what v is
 ===============  ====================  =====================================================
 lifetime         1                     the expected lifetime h, the paper's objective
 reward           u                     the total reward ĥ = u·h (concluding remarks)
-mean-variance    u − ρ·w               the same, every round paying for its risk
-threshold        P(r > level)          how many rounds exceed a level
+mean-variance    u − ρ·w               the total reward minus ρ per unit of variance
+threshold        P(r > level)          the number of rounds with an outcome above a level
 ===============  ====================  =====================================================
 
 With β = ∞ a user stays for one round, and v = g: the ordinary contextual bandit and its
-risk-averse [1]_ and thresholding [2]_ kin. The regret is v* less v, in the units of v.
+risk-averse [1]_ and thresholding [2]_ variants. The regret is v* − v, in the units of v.
 
 References
 ----------

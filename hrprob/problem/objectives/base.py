@@ -1,4 +1,4 @@
-"""What every objective offers."""
+"""What every objective offers: protocol, registry, and the value of a stay."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Objective(Protocol):
 
     kind: ClassVar[str]
     unit: ClassVar[str]
-    """What a value, and so the regret, is counted in."""
+    """The unit of a value, and so of the regret."""
 
     def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
-        """Return g, what one round earns in expectation, given mean and variance of its outcome."""
+        """Return g, what one round earns in expectation, from the mean and the variance of its outcome."""
         ...
 
 
@@ -46,13 +46,14 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
 def total(earning: ArrayLike, rounds: jax.Array) -> jax.Array:
     """Return the value of a stay: ``earning`` in each of the expected ``rounds``.
 
-    What earns nothing is worth nothing, were it for ever.
+    A stay that earns 0 per round has the value 0, even if it never ends.
 
     Examples
     --------
     >>> total(jnp.asarray([0.0, 0.5]), jnp.asarray([jnp.inf, 4.0])).tolist()
     [0.0, 2.0]
     """
+    # A plain number needs no comparison in the compiled program.
     if isinstance(earning, float) and earning != 0.0:
         return earning * jnp.asarray(rounds)
     g = jnp.asarray(earning, dtype=float)

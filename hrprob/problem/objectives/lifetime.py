@@ -1,4 +1,4 @@
-"""The expected lifetime."""
+"""The expected lifetime h, the paper's objective: g = 1."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class Lifetime:
     unit: ClassVar[str] = "rounds"
 
     def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
-        """Return 1: a round is a round."""
+        """Return 1: every round counts as one."""
         return 1.0

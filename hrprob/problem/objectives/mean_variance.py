@@ -1,4 +1,4 @@
-"""The total reward minus a price of risk."""
+"""The total reward minus a price of risk: g = u − ρ·w."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["MeanVariance"]
 
 @register("mean-variance")
 class MeanVariance:
-    """The total reward over a stay, every round paying ``aversion`` for each unit of its variance.
+    """The total reward over a stay, minus ``aversion`` per round and unit of variance.
 
     Parameters
     ----------
     aversion : float
-        ρ ≥ 0; with 0 it is the total reward.
+        ρ ≥ 0, the price of a unit of variance; with 0 the value is the total reward.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class MeanVariance:
     """
 
     kind: ClassVar[str]
-    unit: ClassVar[str] = "reward less risk"
+    unit: ClassVar[str] = "reward minus risk"
     aversion: Any = 0.1
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The total reward over a stay."""
+"""The total reward over a stay: g = u."""
 
 from __future__ import annotations
 

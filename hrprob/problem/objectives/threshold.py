@@ -1,4 +1,4 @@
-"""The number of rounds above a threshold."""
+"""The number of rounds with an outcome above a threshold: g = P(r > level)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Threshold:
     Parameters
     ----------
     level : float
-        What an outcome is held against; it has nothing to do with β.
+        The threshold with which outcomes are compared; it has nothing to do with β.
 
     Examples
     --------
@@ -36,8 +36,8 @@ class Threshold:
     level: Any = 1.0
 
     def __post_init__(self) -> None:
-        set_frozen(self, level=check_number("level", self.level, remedy="an outcome is held against it"))
+        set_frozen(self, level=check_number("level", self.level, remedy="outcomes are compared with it"))
 
     def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
-        """Return the probability that an outcome exceeds the level, with all its digits however small it is."""
+        """Return the probability that an outcome exceeds the level, accurate however small it is."""
         return lifetime.staying_probability(u, w, self.level, noise)

@@ -1,4 +1,4 @@
-"""The noise against mpmath, out to where float64 ends."""
+"""The normal noise against mpmath, to the ends of float64."""
 
 import jax
 import jax.numpy as jnp
@@ -51,13 +51,13 @@ def worst(values, reference, name):
     ("name", "function"),
     [("cdf", NORMAL.cdf), ("log_cdf", NORMAL.log_cdf), ("inverse", NORMAL.reciprocal_cdf)],
 )
-def test_values_are_right_in_the_tails(reference, name, function):
+def test_values_are_accurate_in_the_tails(reference, name, function):
     assert worst(function(POINTS), reference, name) < 1e-12
 
 
 @pytest.mark.parametrize("width", [1e-9, 0.004, 0.006, 0.05, 0.7, 9.0, 40.0])
 def test_the_mean_of_lifetimes_between_two_points(width):
-    """On either side of each switch of formula, against Gauss-Legendre sums over panels as short as the fall of 1/Φ."""
+    """On both sides of each switch of formula, against Gauss-Legendre sums over short panels."""
     low = np.array([-37.0, -20.3, -9.1, -3.2, -1.2, -1.0, -0.8, 0.0, 0.9, 3.0, 7.5])
     nodes, weights = np.polynomial.legendre.leggauss(20)
     wanted = []
@@ -87,7 +87,7 @@ def test_the_mean_of_lifetimes_at_its_limits():
     ],
 )
 @pytest.mark.parametrize("differentiate", [jax.grad, jax.jacfwd])
-def test_derivatives_are_right_in_the_tails(reference, name, function, order, differentiate):
+def test_derivatives_are_accurate_in_the_tails(reference, name, function, order, differentiate):
     for _ in range(order):
         function = differentiate(function)
     with double_precision():
@@ -95,7 +95,7 @@ def test_derivatives_are_right_in_the_tails(reference, name, function, order, di
     assert worst(values, reference, name) < 1e-11
 
 
-def test_log_cdf_goes_on_where_the_chance_underflows():
+def test_log_cdf_is_accurate_where_the_probability_underflows():
     for z in (-40.0, -1e3, -1e8):
         exact_log = mpmath.log(mpmath.erfc(-mpmath.mpf(z) / mpmath.sqrt(2)) / 2)
         assert float(NORMAL.log_cdf(z)) == pytest.approx(float(exact_log), rel=1e-14)
@@ -148,8 +148,12 @@ def test_plain_calls_leave_the_global_switch_alone():
     assert jax.config.jax_enable_x64 == before
 
 
-def test_it_is_a_leafless_pytree():
+def test_normal_is_a_pytree_without_leaves():
     assert jax.tree.leaves(Normal()) == []
     with double_precision():
         compiled = jax.jit(lambda noise, z: noise.reciprocal_cdf(z))(Normal(), jnp.asarray(POINTS))
     np.testing.assert_allclose(compiled, NORMAL.reciprocal_cdf(POINTS), rtol=1e-14)
+
+
+def test_the_normal_has_a_log_density():
+    np.testing.assert_allclose(np.exp(Normal().log_pdf([-3.0, 0.0])), NORMAL.pdf([-3.0, 0.0]), rtol=1e-15)

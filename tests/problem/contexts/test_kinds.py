@@ -1,9 +1,8 @@
-"""Contexts: uniform on the sphere, in the ball, over finite sets; and files that cannot be read."""
+"""Contexts on the sphere, in the ball and from finite sets have their distributions."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,10 +14,11 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Source, trial_keys
-from hrprob.problem import read_context_sets
 
 USERS, ACTIONS, TRIALS = 1000, 5, 4
+
 N = USERS * ACTIONS * TRIALS
+
 ERRORS = 4.0  # a probability of 6e-5 each, and the seed is fixed
 
 
@@ -59,7 +59,7 @@ def test_sphere_has_radius_one() -> None:
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 6])
-def test_ball_fills_its_volume(dimension: int) -> None:
+def test_ball_is_filled_uniformly(dimension: int) -> None:
     radii = np.linalg.norm(rows(sample(hrprob.Ball(ACTIONS), dimension)), axis=1)
     assert radii.max() <= 1
     # The volume within r is r^d.
@@ -102,55 +102,11 @@ def test_number_of_actions() -> None:
         ([[[0.1]], [[1.2]]], "norm at most 1, got 1.2: scale set 2, action 1"),
     ],
 )
-def test_sets_that_cannot_be_used(sets: Any, message: str) -> None:
+def test_bad_sets_are_named(sets: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         hrprob.Finite(sets)
 
 
-def test_sets_of_another_dimension() -> None:
+def test_sets_of_another_dimension_are_refused() -> None:
     with pytest.raises(InvalidInput, match="must hold vectors of 4 entries"):
         hrprob.Problem(contexts=hrprob.Finite(np.zeros((1, 2, 3))))
-
-
-def write(folder: Path, text: str) -> Path:
-    path = folder / "sets.csv"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def test_sets_from_a_file_in_any_order(tmp_path: Path) -> None:
-    path = write(tmp_path, "context, action, x1, x2\n2,1,.5,.6\n1,2,.3,.4\n1,1,.1,.2\n2,2,.7,.1\n\n")
-    expected = [[[0.1, 0.2], [0.3, 0.4]], [[0.5, 0.6], [0.7, 0.1]]]
-    assert read_context_sets(path).tolist() == expected
-    assert hrprob.Finite(str(path)).sets.tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "must have the columns"),
-        ("context,action\n1,1\n", "must have the columns"),
-        ("set,action,x1\n1,1,0\n", "must have the columns"),
-        ("context,action,x2\n1,1,0\n", "must have the columns"),
-        ("context,action,x1\n", "one row for every context and action"),
-        ("context,action,x1\n1,1,one\n", "line 2 of"),
-        ("context,action,x1\n1,1\n", "line 2 of"),
-        ("context,action,x1\n1,1,0\n2,1,nan\n", "got '2,1,nan': line 3 of"),
-        ("context,action,x1\n1,1,inf\n", "needs two whole numbers and 1 finite numbers"),
-        ("context,action,x1\n1,1,0\n1.5,1,0\n", "line 3 of"),
-        ("context,action,x1\n1,1,0\n2,2,0\n", "one row for every context and action"),
-        ("context,action,x1\n1,1,0\n1,1,0\n", "one row for every context and action"),
-        ("context,action,x1\n0,1,0\n", "one row for every context and action"),
-    ],
-)
-def test_files_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        read_context_sets(write(tmp_path, text))
-
-
-def test_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="must be a file that can be read"):
-        read_context_sets(tmp_path / "nowhere.csv")
-    (tmp_path / "latin.csv").write_bytes(b"context,action,x1\n1,1,\xff\n")
-    with pytest.raises(InvalidInput, match="not UTF-8 text"):
-        read_context_sets(tmp_path / "latin.csv")

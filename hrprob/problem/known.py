@@ -1,0 +1,45 @@
+"""What a policy may know of a problem: everything but the truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hrprob._core.records import record
+from hrprob.problem.stay_rules import StayRules
+
+__all__ = ["Known"]
+
+
+@record(static=("dimension", "actions"))
+class Known:
+    """What a policy may know before the first user arrives.
+
+    Attributes
+    ----------
+    dimension, actions : int
+        d, the length of a context, and how many contexts a user has.
+    link, noise, objective : Link, Noise, Objective
+        f, the standardised distribution of the noise, and what is maximised.
+    bounds : Bounds
+        Norm bounds of θ* and φ*.
+    satisfaction : Satisfaction
+        How levels are distributed; a user's own is seen on arrival where ``satisfaction.seen``.
+    users : float
+        T, the number of users to come.
+    """
+
+    dimension: int
+    actions: int
+    link: Any
+    noise: Any
+    objective: Any
+    bounds: Any
+    satisfaction: Any
+    users: Any
+
+    def value(self, u: Any, w: Any, beta: Any) -> Any:
+        """Return the value of an action: with the lifetime objective, h_β(u, w).
+
+        Where levels are not seen ``beta`` is NaN, and the value is a mean over them.
+        """
+        return StayRules(self.noise, self.satisfaction, self.objective).value(u, w, beta)

@@ -1,0 +1,38 @@
+"""What is loaded, and what is not, by the names that a user begins with."""
+
+import subprocess
+import sys
+
+import pytest
+
+START = {
+    "hrprob": "import hrprob",
+    "noise": "import hrprob.noise",
+    "problem": "import hrprob; hrprob.Problem",
+    "policy": "import hrprob; hrprob.HRUCB()",
+    "simulate": "import hrprob; hrprob.simulate",
+    "described": "import hrprob; from hrprob._core.records import describe; describe(hrprob.Problem())",
+    "run": "import hrprob; hrprob.simulate(hrprob.Problem(), hrprob.Random(), users=2, trials=1)",
+}
+
+
+@pytest.mark.parametrize("start", START)
+def test_numpyro_and_matplotlib_are_not_loaded(start: str) -> None:
+    """NumPyro alone takes more than a second to load."""
+    check = "import sys; print(*({'numpyro', 'matplotlib', 'arviz_base'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", f"{START[start]}\n{check}"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ""
+
+
+def test_a_noise_from_a_distribution_describes_itself() -> None:
+    """Without NumPyro imported by hrprob."""
+    code = (
+        "import numpyro.distributions as dist\n"
+        "from hrprob.noise import FromDistribution\n"
+        "from hrprob._core.records import describe\n"
+        "noise = describe(FromDistribution(dist.Laplace(0.0, 0.5**0.5)))\n"
+        "print(noise['kind'], noise['distribution']['kind'], noise['distribution']['loc'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["distribution", "Laplace", "0.0"], done.stderr
