@@ -1,7 +1,7 @@
-"""The policies beyond the paper once more, slowly: plain NumPy and SciPy in float64.
+"""Reference versions of the policies beyond the paper: slow, in plain NumPy and SciPy with float64.
 
-A twin keeps every stay as it was and works everything out from all of them just before it is used. Random
-numbers alone are shared with hrprob.
+A reference policy stores every stay and recomputes everything from all of them for each decision. Only
+random numbers and the schedule of costly steps are shared with hrprob.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from scipy import optimize, special, stats
 
-from hrprob.policies.bayes import refit_times
+from hrprob.policies.schedule import refit_times
 
 __all__ = ["REFERENCE_POLICIES", "Stay"]
 
@@ -31,8 +31,8 @@ class Stay(NamedTuple):
         return self.contexts[self.action]
 
 
-class Twin:
-    """What all have: the policy's parameters, the problem, T, and the stays so far."""
+class Reference:
+    """The base of all: the policy's parameters, the problem, T, and the stays so far."""
 
     def __init__(self, policy: Any, problem: Any, users: int) -> None:
         self.policy, self.problem, self.users = policy, problem, users
@@ -51,7 +51,7 @@ class Twin:
 # On the GLSE.
 
 
-class OnGLSE(Twin):
+class OnGLSE(Reference):
     def estimates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         d = self.problem.dimension
         X = np.array([stay.x for stay in self.stays for _ in stay.outcomes]).reshape(-1, d)
@@ -71,15 +71,15 @@ class OnGLSE(Twin):
         return self.value(u, w, beta)
 
 
-def largest(twin: Twin, contexts: np.ndarray, beta: float, u: Any, w: Any) -> np.ndarray:
-    """The largest value over the box, by going along its upper edge."""
-    bounds, length = twin.problem.bounds, np.linalg.norm(contexts, axis=1)
-    low = np.maximum(twin.variance(-bounds.phi * length), twin.policy.variance_floor)
-    high = np.maximum(twin.variance(bounds.phi * length), twin.policy.variance_floor)
+def largest(reference: Reference, contexts: np.ndarray, beta: float, u: Any, w: Any) -> np.ndarray:
+    """Return the largest value over the rectangle, by a grid on the edge of largest mean."""
+    bounds, length = reference.problem.bounds, np.linalg.norm(contexts, axis=1)
+    low = np.maximum(reference.variance(-bounds.phi * length), reference.policy.variance_floor)
+    high = np.maximum(reference.variance(bounds.phi * length), reference.policy.variance_floor)
     top = np.clip(u[0] + u[1], -bounds.theta * length, bounds.theta * length)
     ends = np.clip(w[0] - w[1], low, high), np.clip(w[0] + w[1], low, high)
     edge = np.linspace(*ends, 33)
-    return np.max(twin.value(top, edge, beta), axis=0)
+    return np.max(reference.value(top, edge, beta), axis=0)
 
 
 class HRUCBExact(OnGLSE):
@@ -91,19 +91,19 @@ class HRUCBExact(OnGLSE):
         L, R, M = problem.bounds.phi, problem.bounds.theta, problem.link.slope
         top = self.variance(L)
         n = max(sum(len(stay.outcomes) for stay in self.stays), 1)
-        mended = policy.radius == "corrected"
+        corrected = policy.radius == "corrected"
 
         def alpha(delta: float) -> float:
-            scale = math.sqrt(top) if mended else top
+            scale = math.sqrt(top) if corrected else top
             return scale * math.sqrt(d * math.log((n + lam) / (delta * lam))) + math.sqrt(lam) * (
-                R if mended else 1.0
+                R if corrected else 1.0
             )
 
         third = delta / n**2 / 3
         second = math.sqrt(2 * d * top**2 * (math.log(1 / third) ** 2 + 1))
         cross = math.sqrt(2 * d * top * math.log(d / third))
         rho = (alpha(third) * (alpha(third) + 2 * cross) + second) / M
-        return alpha(delta), rho + (L if mended else L**2) * math.sqrt(lam)
+        return alpha(delta), rho + (L if corrected else L**2) * math.sqrt(lam)
 
     def index(self, contexts: np.ndarray, beta: float, key: Any) -> np.ndarray:
         u, w, V = self.plug_in(contexts)
@@ -114,7 +114,7 @@ class HRUCBExact(OnGLSE):
 
 
 class HRUCBCalibrated(HRUCBExact):
-    """The radii of a bootstrap whose noise is kept stay by stay. Quantiles are due after every user up to 20."""
+    """The radii of a bootstrap whose noise is stored per stay. Up to 20 users quantiles are due after each."""
 
     replicates, seed = 100, 0x626F6F74
 
@@ -124,7 +124,7 @@ class HRUCBCalibrated(HRUCBExact):
             root = math.sqrt(policy.ridge)
             return root * problem.bounds.theta, root * problem.bounds.phi
         every, self.stays = self.stays, []
-        x, rounds, totals, squares, taken_for = [], [], [], [], []
+        x, rounds, totals, squares, assumed = [], [], [], [], []
         for number, stay in enumerate(every, start=1):
             _, phi, _ = self.estimates()
             w = max(self.variance(stay.x @ phi), policy.variance_floor)
@@ -139,7 +139,7 @@ class HRUCBCalibrated(HRUCBExact):
             rounds.append(m)
             totals.append(math.sqrt(m * w) * first)
             squares.append(w * (first**2 + rest))
-            taken_for.append((w - link.offset) / link.slope)
+            assumed.append((w - link.offset) / link.slope)
             self.stays.append(stay)
         theta, phi, V = self.estimates()
         X, m = np.array(x), np.array(rounds)
@@ -149,7 +149,7 @@ class HRUCBCalibrated(HRUCBExact):
             u = X @ noise
             residuals = square - 2 * u * total + m * u**2
             drawn = np.linalg.solve(V, X.T @ ((residuals - link.offset * m) / link.slope))
-            truth = np.linalg.solve(V, X.T @ (m * np.array(taken_for)))
+            truth = np.linalg.solve(V, X.T @ (m * np.array(assumed)))
             shrunk = [policy.ridge * np.linalg.solve(V, b) for b in (theta, phi)]
             both = noise - shrunk[0], drawn - truth - shrunk[1]
             errors.append([math.sqrt(e @ V @ e) for e in both])
@@ -182,30 +182,32 @@ class ExploreCommit(OnGLSE):
 # On the weighted estimator.
 
 
-class Believed(NamedTuple):
+class Beliefs(NamedTuple):
+    """Means and covariances of θ and φ."""
+
     theta: np.ndarray
     theta_cov: np.ndarray
     phi: np.ndarray
     phi_cov: np.ndarray
 
 
-class Weighted(Twin):
+class Weighted(Reference):
     def __init__(self, policy: Any, problem: Any, users: int) -> None:
         super().__init__(policy, problem, users)
         d = problem.dimension
         self.precisions = [(d + 2) / R**2 * np.eye(d) for R in (problem.bounds.theta, problem.bounds.phi)]
         none = np.zeros(d)
-        first = Believed(none, np.linalg.inv(self.precisions[0]), none, np.linalg.inv(self.precisions[1]))
-        self.path, self.weights = [first], []  # what was believed before each stay, and how it was counted
+        first = Beliefs(none, np.linalg.inv(self.precisions[0]), none, np.linalg.inv(self.precisions[1]))
+        self.path, self.weights = [first], []  # the beliefs before each stay, and its weighting variances
 
-    def believed(self, stays: int | None = None) -> Believed:
-        """What is believed after some stays, all unless told, each counted by what was known when it began."""
+    def beliefs(self, stays: int | None = None) -> Beliefs:
+        """Return the beliefs after ``stays`` stays, all by default, each weighted by the beliefs at its beginning."""
         while len(self.path) <= len(self.stays):
-            self.weights.append(self.counted(self.path[-1], self.stays[len(self.path) - 1].x))
+            self.weights.append(self.weighting(self.path[-1], self.stays[len(self.path) - 1].x))
             self.path.append(self.fitted(len(self.path)))
         return self.path[len(self.stays) if stays is None else stays]
 
-    def fitted(self, stays: int) -> Believed:
+    def fitted(self, stays: int) -> Beliefs:
         link = self.problem.link
         seen = [(stay, *weights) for stay, weights in zip(self.stays[:stays], self.weights, strict=True)]
         by_theta = sum(len(s.outcomes) / w * np.outer(s.x, s.x) for s, w, _ in seen)
@@ -217,20 +219,20 @@ class Weighted(Twin):
             link.slope * np.sum((s.outcomes - s.x @ theta) ** 2 - link.offset) / (2 * w**2) * s.x
             for s, _, w in seen
         )
-        return Believed(theta, theta_cov, phi_cov @ pull, phi_cov)
+        return Beliefs(theta, theta_cov, phi_cov @ pull, phi_cov)
 
-    def counted(self, now: Believed, x: np.ndarray) -> tuple[float, float]:
+    def weighting(self, now: Beliefs, x: np.ndarray) -> tuple[float, float]:
         _, w, _, spread = (entry[0] for entry in self.moments(now, x[None]))
         return w + spread, w + spread
 
-    def moments(self, now: Believed, contexts: np.ndarray) -> tuple[np.ndarray, ...]:
+    def moments(self, now: Beliefs, contexts: np.ndarray) -> tuple[np.ndarray, ...]:
         length, bounds = np.linalg.norm(contexts, axis=1), self.problem.bounds
 
         def cut(mean: np.ndarray, cov: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             scale = np.sqrt(np.sum(contexts @ cov * contexts, axis=1))
             ends = (-most - contexts @ mean) / scale, (most - contexts @ mean) / scale
-            found = stats.truncnorm(*ends, loc=contexts @ mean, scale=scale)
-            return found.mean(), found.std()
+            truncated = stats.truncnorm(*ends, loc=contexts @ mean, scale=scale)
+            return truncated.mean(), truncated.std()
 
         u, u_spread = cut(now.theta, now.theta_cov, bounds.theta * length)
         v, v_spread = cut(now.phi, now.phi_cov, bounds.phi * length)
@@ -238,7 +240,7 @@ class Weighted(Twin):
         return u, w, u_spread, self.problem.link.slope * v_spread
 
     def optimistic(self, contexts: np.ndarray, beta: float, r_theta: float, r_phi: float) -> np.ndarray:
-        u, w, u_spread, w_spread = self.moments(self.believed(), contexts)
+        u, w, u_spread, w_spread = self.moments(self.beliefs(), contexts)
         return largest(self, contexts, beta, (u, r_theta * u_spread), (w, r_phi * w_spread))
 
     def radii(self) -> tuple[float, float]:
@@ -248,11 +250,11 @@ class Weighted(Twin):
         if self.policy.radius == "calibrated":
             radius = math.sqrt(stats.chi2.isf(delta, d))
             return radius, radius
-        now = self.believed()
+        now = self.beliefs()
 
         def bound(cov: np.ndarray, radius: float) -> float:
-            gained = d * math.log(radius**2 / (d + 2)) - np.linalg.slogdet(cov)[1]
-            return math.sqrt(2 * math.log(1 / delta) + gained) + math.sqrt(d + 2)
+            gain = d * math.log(radius**2 / (d + 2)) - np.linalg.slogdet(cov)[1]
+            return math.sqrt(2 * math.log(1 / delta) + gain) + math.sqrt(d + 2)
 
         return bound(now.theta_cov, bounds.theta), bound(now.phi_cov, bounds.phi)
 
@@ -286,8 +288,8 @@ class OFUL(Weighted):
         R = math.sqrt(2 * largest * math.log(2 * 10 * self.users / self.policy.delta))
         return largest / self.users, R / math.sqrt(self.problem.dimension), R
 
-    def counted(self, now: Believed, x: np.ndarray) -> tuple[float, float]:
-        variance, for_phi = super().counted(now, x)
+    def weighting(self, now: Beliefs, x: np.ndarray) -> tuple[float, float]:
+        variance, for_phi = super().weighting(now, x)
         least, share, _ = self.settings()
         return max(variance, least, share * math.sqrt(x @ now.theta_cov @ x)), for_phi
 
@@ -310,53 +312,53 @@ class OFUL(Weighted):
             + math.sqrt(lam) * self.problem.bounds.theta
         )
 
-    def worth(self, u: np.ndarray, w: np.ndarray, level: float) -> np.ndarray:
-        return u if self.policy.index == "mean" else self.value(u, w, level)
+    def index_value(self, u: np.ndarray, w: np.ndarray, beta: float) -> np.ndarray:
+        return u if self.policy.index == "mean" else self.value(u, w, beta)
 
 
 class WeightedOFUL(OFUL):
     def index(self, contexts: np.ndarray, beta: float, key: Any) -> np.ndarray:
-        now = self.believed()
+        now = self.beliefs()
         u, w, _, _ = self.moments(now, contexts)
         norm = np.sqrt(np.sum(contexts @ now.theta_cov * contexts, axis=1))
-        return self.worth(u + self.beta() * norm, w, beta)
+        return self.index_value(u + self.beta() * norm, w, beta)
 
 
 class VarianceThompson(OFUL):
     def index(self, contexts: np.ndarray, beta: float, key: Any) -> np.ndarray:
-        now = self.believed()
+        now = self.beliefs()
         noise = np.asarray(jax.random.normal(key, now.theta.shape))
         theta = now.theta + self.beta() * np.linalg.cholesky(now.theta_cov) @ noise
-        return self.worth(contexts @ theta, self.moments(now, contexts)[1], beta)
+        return self.index_value(contexts @ theta, self.moments(now, contexts)[1], beta)
 
 
 class ContextualIDS(Weighted):
     def __init__(self, policy: Any, problem: Any, users: int) -> None:
         super().__init__(policy, problem, users)
-        self.noted: list[tuple[float, float]] = []  # what each stay was expected to cost and to tell
+        self.recorded: list[tuple[float, float]] = []  # expected regret and information gain of each stay
 
-    def note(self, number: int) -> tuple[float, float]:
-        before, stay = self.believed(number), self.stays[number]
-        told = self.gains(before, stay.contexts, stay.beta)[stay.action]
-        return self.expected_regret(before, stay, number), told
+    def record(self, number: int) -> tuple[float, float]:
+        before, stay = self.beliefs(number), self.stays[number]
+        gain = self.gains(before, stay.contexts, stay.beta)[stay.action]
+        return self.expected_regret(before, stay, number), gain
 
     def index(self, contexts: np.ndarray, beta: float, key: Any) -> np.ndarray:
-        now = self.believed()
-        while len(self.noted) < len(self.stays):
-            self.noted.append(self.note(len(self.noted)))
+        now = self.beliefs()
+        while len(self.recorded) < len(self.stays):
+            self.recorded.append(self.record(len(self.recorded)))
         regret, gain = 0.0, 0.0
-        for n, (lost, told) in enumerate(self.noted, start=1):
-            regret, gain = regret + 5 / (n + 4) * (lost - regret), gain + 5 / (n + 4) * (told - gain)
+        for n, (lost, gained) in enumerate(self.recorded, start=1):
+            regret, gain = regret + 5 / (n + 4) * (lost - regret), gain + 5 / (n + 4) * (gained - gain)
         u, w, _, _ = self.moments(now, contexts)
         price = regret / (2 * gain) if gain > 0 else 0.0
         return np.minimum(self.value(u, w, beta), 1e6) + price * self.gains(now, contexts, beta)
 
-    def gains(self, now: Believed, contexts: np.ndarray, beta: float) -> np.ndarray:
+    def gains(self, now: Beliefs, contexts: np.ndarray, beta: float) -> np.ndarray:
         u, w, s_u, s_w = self.moments(now, contexts)
         m = np.minimum(self.value(u, w, beta), 1e6)
         return 0.5 * np.log(1 + m * s_u**2 / w) + 0.5 * np.log(1 + m * s_w**2 / (2 * w**2))
 
-    def expected_regret(self, now: Believed, stay: Stay, number: int) -> float:
+    def expected_regret(self, now: Beliefs, stay: Stay, number: int) -> float:
         d, points = self.problem.dimension, self.policy.points
         g = optimize.brentq(lambda g: g ** (2 * d + 1) - g - 1, 1.0, 2.0, xtol=1e-15)
         numbers = number * points + np.arange(points)
@@ -375,15 +377,15 @@ class ContextualIDS(Weighted):
         return float(np.mean(lost))
 
 
-class KLULCB(Twin):
+class KLULCB(Reference):
     def index(self, contexts: np.ndarray, beta: float, key: Any) -> np.ndarray:
         k = len(self.stays) + 1
         budget = math.log(k) + self.policy.constant * math.log(math.log(max(k, 3)))
-        found = []
+        bounds = []
         for arm in range(len(contexts)):
             mine = [outcome for stay in self.stays if stay.action == arm for outcome in stay.outcomes]
-            found.append(_upper(np.mean(np.array(mine) >= beta), budget / len(mine)) if mine else 2.0)
-        return np.array(found)
+            bounds.append(_upper(np.mean(np.array(mine) >= beta), budget / len(mine)) if mine else 2.0)
+        return np.array(bounds)
 
 
 def _upper(p: float, most: float) -> float:
