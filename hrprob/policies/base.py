@@ -76,10 +76,10 @@ class Policy:
 
     Parameters
     ----------
-    warmup : int
+    warmup : int, default 0
         Number of users served before the first, each with a new uniformly random action every
         round. The policy learns from them; the regret and the user numbers exclude them.
-    eager : bool
+    eager : bool, default False
         Update and select after every round (Remark 3), instead of only when a user leaves.
     """
 

@@ -50,17 +50,17 @@ class CMDP(Policy):
 
     Parameters
     ----------
-    partition : {"k-means", "sets", "arbitrary"}
+    partition : {"k-means", "sets", "arbitrary"}, default "k-means"
         The cells: around k-means centres, one per finite context set, or unrelated to the context.
-    cells : int
+    cells : int, default 50
         The number of cells; not used with "sets".
-    with_beta : bool
+    with_beta : bool, default False
         Whether β is part of the context that is partitioned.
-    tries : {"rounds", "users"}
+    tries : {"rounds", "users"}, default "rounds"
         The unit in which tries of an action are counted.
-    eager : bool
+    eager : bool, default True
         Whether the action may change within a stay, as in an MDP.
-    discount : float
+    discount : float, default 0.99
         γ of the MDP, in (0, 1).
     warmup : int
         As for every policy.

@@ -34,10 +34,10 @@ class EpsilonGreedy(CountingGreedy):
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, default 1
         ε, the probability of a random action for the first user; above 1, several first users are
         certain to be served a random action.
-    decay : float
+    decay : float, default 0.5
         κ in [0, 1], the exponent at which the probability decreases.
     ridge, variance_floor, growth, samples, eager, warmup
         As for every policy on the GLSE.

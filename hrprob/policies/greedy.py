@@ -25,7 +25,13 @@ __all__ = ["CountedState", "CountingGreedy", "Greedy"]
 
 @register("greedy")
 class Greedy(GLSELearner):
-    """Select the action of largest estimated value (plug-in GLSE, no exploration)."""
+    """Select the action of largest estimated value (plug-in GLSE, no exploration).
+
+    Parameters
+    ----------
+    ridge, variance_floor, growth, samples, eager, warmup
+        As for every policy on the GLSE.
+    """
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value at the estimates."""

@@ -85,9 +85,9 @@ class KLULCB(Policy):
 
     Parameters
     ----------
-    constant : float
+    constant : float, default 3
         The factor of ln ln k: 3 in the analysis, 0 often used in practice.
-    eager : bool
+    eager : bool, default True
         Select an arm every round, as published, instead of one arm per user.
     warmup : int
         As for every policy.

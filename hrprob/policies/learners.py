@@ -83,7 +83,7 @@ class RidgeLearner(Learner):
 
     Parameters
     ----------
-    ridge : float
+    ridge : float, default 1
         λ. With 0, 1e-6 is used to keep V invertible, which is negligible beside the estimation error.
     """
 
@@ -119,9 +119,9 @@ class GLSELearner(Learner):
 
     Parameters
     ----------
-    ridge : float
+    ridge : float, default 1
         λ, above 0.
-    variance_floor : float
+    variance_floor : float, default 0.01
         The smallest estimated variance: f(φ̂ᵀx) is clipped to it from below.
     """
 
@@ -168,7 +168,7 @@ class WeightedLearner(Learner):
 
     Parameters
     ----------
-    variance_floor : float
+    variance_floor : float, default 0.01
         The smallest estimated variance of an action.
     """
 

@@ -31,7 +31,7 @@ class LinUCB(RidgeLearner):
 
     Parameters
     ----------
-    alpha : float
+    alpha : float, default 1
         α, the factor of ‖x‖ in the index; 0 is greedy on the mean.
     ridge, growth, samples, eager, warmup
         As for every policy on ridge regression.

@@ -53,17 +53,17 @@ class Optimist(Learner):
 
     Parameters
     ----------
-    growth : float
+    growth : float, default 5
         K, the growth of the sample set per user.
-    delta : float
+    delta : float, default 0.1
         δ, the probability that a confidence set misses the truth.
-    radius : {"paper", "corrected", "released", "constant", "calibrated"}
+    radius : {"paper", "corrected", "released", "constant", "calibrated"}, default "released"
         The radii of the sets; see :mod:`hrprob.policies.radii`.
     xi : float, optional
         The radius itself, with ``radius="constant"``.
     variance_max : float, optional
         σ²_max; by default f at the bound of ‖φ‖.
-    c1, c2, c3, c4 : float
+    c1, c2, c3, c4 : float, default 1
         Constants for which the theory gives no values; c3 and c4 may be "computed".
     """
 

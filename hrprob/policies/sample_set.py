@@ -29,7 +29,7 @@ class Learner(Policy):
     ----------
     growth : float, optional
         K: a round enters S while S has fewer than Γ(t) = K·t rounds; by default every round enters.
-    samples : {"first", "informative"}
+    samples : {"first", "informative"}, default "first"
         Which rounds enter S within that budget: the first that occur, or the most informative.
     noise, objective, satisfaction : str, table or part of a problem, optional
         The noise distribution ψ, the objective and the distribution of satisfaction levels that the

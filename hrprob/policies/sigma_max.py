@@ -29,12 +29,14 @@ class SigmaMaxUCB(Optimist, RidgeLearner):
 
     Parameters
     ----------
-    divide_by : {"sigma", "variance"}
+    divide_by : {"sigma", "variance"}, default "sigma"
         The divisor of β − θ̂ᵀx: σ_max as in the paper, or σ²_max as in the released program.
     growth, delta, radius, xi, variance_max, c1, c2, c3, c4
         As for HR-UCB, except the radius "calibrated", which needs an estimate of φ.
-    variance_floor : float
+    variance_floor : float, default 0.01
         Used only where c3 or c4 is "computed": the smallest variance considered.
+    ridge, samples, eager, warmup
+        As for every policy on ridge regression.
     """
 
     estimates_phi: ClassVar[bool] = False

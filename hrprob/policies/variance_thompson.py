@@ -50,7 +50,7 @@ class VarianceThompson(UncertaintyWeighted):
 
     Parameters
     ----------
-    radius : {"belief", "published", "calibrated", "constant"}
+    radius : {"belief", "published", "calibrated", "constant"}, default "belief"
         β, the factor of the draw's standard deviations: 1, or a radius of weighted OFUL.
     index, delta, xi
         As for weighted OFUL.

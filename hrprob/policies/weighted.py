@@ -80,9 +80,9 @@ class HRUCBWeighted(WeightedLearner):
 
     Parameters
     ----------
-    delta : float
+    delta : float, default 0.1
         δ, the probability that a confidence set misses the truth.
-    radius : {"calibrated", "theory", "constant"}
+    radius : {"calibrated", "theory", "constant"}, default "calibrated"
         The radii of the sets: the quantile of the normal belief, a self-normalised bound, or ``xi``.
     xi : float, optional
         The radius itself, with ``radius="constant"``.

@@ -96,11 +96,11 @@ class UncertaintyWeighted(WeightedLearner):
 
     Parameters
     ----------
-    index : {"mean", "lifetime"}
+    index : {"mean", "lifetime"}, default "mean"
         The quantity that is maximised: the mean outcome, as published, or the lifetime.
-    radius : {"published", "calibrated", "constant"}
+    radius : {"published", "calibrated", "constant"}, default "published"
         β: as published, the 1 − δ radius of a normal vector in d dimensions, or ``xi``.
-    delta : float
+    delta : float, default 0.1
         δ, the probability that the confidence set misses the truth.
     xi : float, optional
         β itself, with ``radius="constant"``.
@@ -156,8 +156,14 @@ class WeightedOFUL(UncertaintyWeighted):
 
     Parameters
     ----------
-    index, radius, delta, xi
-        The index and the radius β of its confidence set.
+    index : {"mean", "lifetime"}, default "mean"
+        The quantity that is maximised: the mean outcome, as published, or the lifetime.
+    radius : {"published", "calibrated", "constant"}, default "published"
+        β, the radius of the confidence set for θ.
+    delta : float, default 0.1
+        δ, the probability that the confidence set misses the truth.
+    xi : float, optional
+        β itself, with ``radius="constant"``.
     variance_floor, growth, eager, warmup
         As for every policy on the weighted estimator.
     """

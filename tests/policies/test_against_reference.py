@@ -13,7 +13,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Purpose, Source, trial_keys
 from hrprob.simulation.arrivals import arrivals
 from tests.helpers import make
-from tests.policies import reference_policies as references
+from tests.policies import reference as references
 from tests.policies.problems import ONE_SET, PROBLEM
 
 USERS, TRIALS, SEED = 26, 2, 3

@@ -16,7 +16,7 @@ from hrprob.estimation import glse, weighted
 from hrprob.simulation.arrivals import arrivals
 from tests.helpers import make
 from tests.policies.problems import ONE_SET, PROBLEM
-from tests.policies.reference_policies import REFERENCE_POLICIES
+from tests.policies.reference import REFERENCE_POLICIES
 
 KINDS = [
     *REFERENCE_POLICIES,
