@@ -55,8 +55,8 @@ from .lifetime import h as h
 
 # What is believed?
 from .estimation.confidence import ConfidenceSets as ConfidenceSets
-from .estimation.confidence import lipschitz_constants as lipschitz_constants
-from .estimation.glse import GLSE as GLSE
+from .estimation.lipschitz import lipschitz_constants as lipschitz_constants
+from .estimation.estimator import GLSE as GLSE
 
 # What is chosen?
 from .policies import CMDP as CMDP
