@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hrprob._core.random_numbers import Purpose, key_of
-from hrprob.estimation.posterior.base import features
+from hrprob.estimation.posterior.inference import features
 from hrprob.fitting import predictive
 from hrprob.fitting.posterior import check_prob
 from hrprob.plot import plots

@@ -12,9 +12,10 @@ import numpy as np
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import LARGEST_SEED, key_of
-from hrprob._core.records import describe, with_fields
-from hrprob.estimation.posterior.base import Draws, sample
+from hrprob._core.records import describe
+from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.inference import Draws, sample_posterior
 from hrprob.estimation.posterior.sites import check_names, extra_sites
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.posterior import Posterior
@@ -113,7 +114,9 @@ def fit(
     priors.check_record(believed)
     priors.check_prior(believed, setting)
     target = Target(outcome, believed, setting)
-    found = sample(chosen, target, _data(target, table), key_of(seed), DRAWS if draws is None else draws)
+    found = sample_posterior(
+        chosen, target, _data(target, table), key_of(seed), DRAWS if draws is None else draws
+    )
     _check_numbers(found, table, target)
     return Posterior(
         theta=found.theta,
@@ -128,18 +131,16 @@ def fit(
     )
 
 
-def _with_draws(engine: Any, draws: int | None) -> Any:
+def _with_draws(engine: Engine, draws: int | None) -> Engine:
     """Return the engine with its chains as long as ``draws`` asks for, where it has chains."""
     remedy = "some thousand give an interval two digits"
     if draws is None:
-        if engine.kind == "nuts":
-            count, remedy = engine.chains * engine.draws, f"all chains together; {remedy}"
-            check_count("engine.draws", count, low=LEAST_DRAWS, high=MOST_DRAWS, remedy=remedy)
+        if engine.total_draws is not None:
+            remedy = f"all chains together; {remedy}"
+            check_count("engine.draws", engine.total_draws, low=LEAST_DRAWS, high=MOST_DRAWS, remedy=remedy)
         return engine
     check_count("draws", draws, low=LEAST_DRAWS, high=MOST_DRAWS, remedy=remedy)
-    if engine.kind != "nuts":
-        return engine
-    return with_fields(engine, draws=-(-draws // engine.chains))
+    return engine.with_draws(draws)
 
 
 def _check_numbers(found: Draws, table: Table, target: Target) -> None:

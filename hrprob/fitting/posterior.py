@@ -29,8 +29,9 @@ import xarray
 
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.precision import double_precision
-from hrprob.estimation.posterior.base import Draws, has_density
+from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.importance import Reweighted, reweight
+from hrprob.estimation.posterior.inference import Draws
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive
 from hrprob.fitting.table import Table
@@ -75,7 +76,7 @@ class Posterior:
     log_ratio: np.ndarray
     table: Table
     target: Target
-    engine: Any
+    engine: Engine
     seed: int
 
     def __repr__(self) -> str:
@@ -169,7 +170,7 @@ class Posterior:
     @property
     def pareto_k(self) -> float | None:
         """Pareto k̂ of the engine's approximation; None where it has no density to compare."""
-        return self.reweight().pareto_k if has_density(self.engine) else None
+        return self.reweight().pareto_k if self.engine.has_density else None
 
     @property
     def divergences(self) -> int | None:

@@ -21,7 +21,8 @@ import numpy as np
 import xarray
 
 from hrprob._core.precision import double_precision
-from hrprob.estimation.posterior.base import features
+from hrprob.estimation.posterior.base import Engine
+from hrprob.estimation.posterior.inference import features
 from hrprob.fitting.posterior import check_prob
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
         "low": low,
         "high": high,
     }
-    columns |= _diagnostics(posterior.engine.kind, draws)
+    columns |= _diagnostics(posterior.engine, draws)
     facts = {"pareto_k": posterior.pareto_k, "divergences": posterior.divergences}
     return xarray.Dataset(
         {name: ("parameter", column) for name, column in columns.items()},
@@ -78,15 +79,15 @@ def _stacked(posterior: Posterior) -> tuple[list[str], np.ndarray]:
 
 # Chains that never moved have no variance to compare: what comes of that is NaN, and a concern.
 @np.errstate(divide="ignore", invalid="ignore")
-def _diagnostics(kind: str, draws: np.ndarray) -> dict[str, np.ndarray]:
+def _diagnostics(engine: Engine, draws: np.ndarray) -> dict[str, np.ndarray]:
     from arviz_stats import ess, mcse, rhat  # type: ignore[attr-defined]
 
     chains = draws.shape[0]
-    if kind not in ("nuts", "smc"):
+    if not engine.makes_draws and engine.replicates == 1:
         return {"mcse": draws.std(axis=(0, 1), ddof=1) / math.sqrt(draws[..., 0].size)}
     dataset = xarray.Dataset({"value": (("chain", "draw", "parameter"), draws)})
     between = {"rhat": rhat(dataset)["value"].values} if chains > 1 else {}
-    if kind == "smc":
+    if not engine.makes_draws:
         return {"mcse": draws.mean(axis=1).std(axis=0, ddof=1) / math.sqrt(chains)} | between
     return {
         "mcse": mcse(dataset, method="mean")["value"].values,
@@ -97,20 +98,19 @@ def _diagnostics(kind: str, draws: np.ndarray) -> dict[str, np.ndarray]:
 
 def concerns(posterior: Posterior) -> list[str]:
     """Return what :meth:`Posterior.concerns` documents."""
-    table = summarise(posterior)
+    table, engine = summarise(posterior), posterior.engine
     found = []
     if posterior.divergences:
         found.append(
-            f"{posterior.divergences} draws of nuts diverged: part of the posterior may be missing; "
-            "raise `accept` of the engine"
+            f"{posterior.divergences} draws of {engine.kind} diverged: part of the posterior may be missing; "
+            f"{_raise(engine.raise_for_divergences)}"
         )
     # NumPy's extremes, unlike xarray's, are NaN where one value is: what is not known is no good sign.
     if "rhat" in table and not np.max(table.rhat.values) <= MOST_RHAT:
-        remedy = "particles" if posterior.engine.kind == "smc" else "warmup"
         worst = int(np.argmax(table.rhat.values))
         found.append(
             f"R-hat of {table.parameter.values[worst]} is {table.rhat.values[worst]:.3f}, not below {MOST_RHAT}: "
-            f"chains disagree, or do not move; raise `{remedy}` of the engine"
+            f"chains disagree, or do not move; {_raise(engine.raise_for_rhat)}"
         )
     least = {part: np.min(table[f"ess_{part}"].values) for part in ("bulk", "tail") if f"ess_{part}" in table}
     few = [f"{size:.0f} ({part})" for part, size in least.items() if not size >= LEAST_ESS]
@@ -127,6 +127,11 @@ def concerns(posterior: Posterior) -> list[str]:
     if posterior.pareto_k is not None:
         found += _untrusted(posterior) or _off(posterior, table)
     return found + _outside(posterior) + _pressed(posterior)
+
+
+def _raise(setting: str) -> str:
+    """Return the remedy of raising a setting of the engine, or of another engine where there is none."""
+    return f"raise `{setting}` of the engine" if setting else "take nuts"
 
 
 def _untrusted(posterior: Posterior) -> list[str]:
@@ -151,10 +156,12 @@ def _outside(posterior: Posterior) -> list[str]:
     radius = _radius(posterior, "theta")
     length = np.linalg.norm(posterior.theta, axis=-1) / radius
     share = float(np.mean(length > 1.0 - 1e-9))
-    if posterior.engine.kind != "smc" or share < 0.01:
+    if not posterior.engine.cuts_to_ball or share < 0.01:
         return []
     remedy = f"take nuts, or {_wider(posterior, 'theta')}"
-    return [f"{share:.0%} of draws of smc were cut to ‖θ‖ at its bound {radius:g}: {remedy}"]
+    return [
+        f"{share:.0%} of draws of {posterior.engine.kind} were cut to ‖θ‖ at its bound {radius:g}: {remedy}"
+    ]
 
 
 def _off(posterior: Posterior, table: xarray.Dataset) -> list[str]:

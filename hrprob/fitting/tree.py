@@ -39,8 +39,8 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Purpose, key_of
 from hrprob._core.records import describe
-from hrprob.estimation.posterior.base import DIMS, features
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.inference import DIMS, features
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive
 from hrprob.fitting.posterior import Posterior
@@ -207,7 +207,7 @@ def _facts(posterior: Posterior) -> dict[str, Any]:
         "program": "hrprob",
         "hrprob_version": hrprob.__version__,
         "seed": posterior.seed,
-        "inference_library": "numpyro" if posterior.engine.kind in ("nuts", "svi") else "hrprob",
+        "inference_library": posterior.engine.library,
     } | {name: json.dumps(describe(part)) for name, part in parts.items()}
 
 

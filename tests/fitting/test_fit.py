@@ -413,7 +413,7 @@ def test_what_a_bound_or_an_approximation_hides_is_said(posterior):
 
 
 def test_draws_that_are_no_numbers_are_refused(table, posterior, monkeypatch):
-    from hrprob.estimation.posterior.base import Draws
+    from hrprob.estimation.posterior.inference import Draws
 
     for wrong in ({"theta": posterior.theta * np.nan}, {"statistics": {"lp": np.full((1, 4000), np.nan)}}):
         parts = {name: getattr(posterior, name) for name in ("theta", "phi", "log_ratio", "statistics")}

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hrprob.estimation.posterior.base import Draws
+from hrprob.estimation.posterior.inference import Draws
 
 __all__ = ["Reweighted", "reweight"]
 

@@ -34,13 +34,15 @@ from jax import lax
 
 from hrprob._core.errors import check_count
 from hrprob._core.records import set_frozen
+from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.engines import register
+from hrprob.estimation.posterior.normal import Normal, NormalBelief, cholesky_one_by_one
 from hrprob.estimation.posterior.target import Curve, Target
 from hrprob.numerics.control_flow import once
-from hrprob.numerics.factors import eigh, one_at_a_time
+from hrprob.numerics.factors import eigh
 from hrprob.numerics.products import contract
 
-__all__ = ["Laplace", "Normal", "fit", "refine"]
+__all__ = ["Laplace", "laplace_approximation", "refine"]
 
 _MOST_STEPS = 60
 # Newton's decrement at which the search ends: the mode is then within 0.003 standard deviations.
@@ -50,20 +52,8 @@ _FIRST_RADIUS = 2.0
 _LEAST_CURVATURE = 0.25
 # The points of the importance sampling spread so much wider than the approximation.
 _WIDER = 1.25
-# Draws from a prior for its moments, which they tell to a hundredth of a deviation.
-_PRIOR_DRAWS = 8192
 # Effective points for each of the 2d coordinates, below which they are not used.
 _LEAST_EFFECTIVE = 8
-
-_cholesky = one_at_a_time(jnp.linalg.cholesky)
-
-
-class Normal(NamedTuple):
-    """The approximation: z ~ N(mean, factor·factorᵀ)."""
-
-    mode: jax.Array  # (2d,)
-    mean: jax.Array  # (2d,)
-    factor: jax.Array  # (2d, 2d) lower triangular
 
 
 class _Search(NamedTuple):
@@ -77,7 +67,7 @@ class _Search(NamedTuple):
 
 
 @register("laplace", static=("points", "few"))
-class Laplace:
+class Laplace(NormalBelief, StreamingEngine):
     """The engine ``laplace``: a normal approximation, for every user of a long run.
 
     Parameters
@@ -89,8 +79,6 @@ class Laplace:
     """
 
     kind: ClassVar[str]
-    streaming: ClassVar[bool] = True
-    refit: ClassVar[float] = 1.05
     points: int = 1024
     few: int = 1024
 
@@ -103,47 +91,17 @@ class Laplace:
                 self, **{name: check_count(name, getattr(self, name), low=0, high=high, remedy=remedy)}
             )
 
-    def init(self, target: Target) -> Normal:
-        """Return the prior where it is uniform, else the normal distribution with its moments in z."""
-        nothing = jnp.zeros(target.size)
-        if target.uniform:
-            return Normal(nothing, nothing, jnp.eye(target.size))
-        z = target.prior_of_both(jax.random.key(0), _PRIOR_DRAWS)
-        mean = jnp.mean(z, axis=0)
-        covariance = (z - mean).T @ (z - mean) / _PRIOR_DRAWS
-        # The search for a mode starts at the centres of the balls, as under the uniform prior.
-        return Normal(nothing, mean, _cholesky(covariance))
-
-    def absorb(self, target: Target, belief: Normal, stay: Any) -> Normal:
-        """Return the belief as it is: a stay counts from the next fit on."""
-        return belief
-
-    def refresh(self, target: Target, tables: Any, belief: Normal, due: Any) -> Normal:
-        """Return the belief fitted anew where it is time, else as it is."""
-        return once(due, lambda belief: self.fit(target, tables, belief), belief)
-
     def fit(self, target: Target, tables: Any, start: Normal) -> Normal:
         """Return the approximation given ``tables``: pairs of data and rows in use."""
-        found = fit(target, tables, start.mode)
+        normal = laplace_approximation(target, tables, start.mode)
         # In many dimensions hardly any point would carry weight, and none would be used.
         if self.points <= 2 * _LEAST_EFFECTIVE * target.size:
-            return found
+            return normal
         rows = sum((jnp.asarray(rows) for _, rows in tables), jnp.zeros((), jnp.int32))
-        return once(rows <= self.few, lambda normal: refine(target, tables, normal, self.points), found)
-
-    def draw(self, target: Target, belief: Normal, key: jax.Array, scale: Any = 1.0) -> jax.Array:
-        """Return one draw of z, the spread multiplied by ``scale``."""
-        noise = jax.random.normal(key, belief.mean.shape)
-        return belief.mean + scale * contract(belief.factor, noise)
-
-    def log_density(self, target: Target, belief: Normal, z: jax.Array) -> jax.Array:
-        """Return the log density of the approximation at z (2d,)."""
-        white = jax.scipy.linalg.solve_triangular(belief.factor, z - belief.mean, lower=True)
-        size = jnp.sum(jnp.log(jnp.diagonal(belief.factor)))
-        return -0.5 * contract(white, white) - size - 0.5 * z.shape[-1] * jnp.log(2.0 * jnp.pi)
+        return once(rows <= self.few, lambda normal: refine(target, tables, normal, self.points), normal)
 
 
-def fit(target: Target, tables: Any, start: jax.Array) -> Normal:
+def laplace_approximation(target: Target, tables: Any, start: jax.Array) -> Normal:
     """Return the corrected Laplace approximation, searched from ``start``."""
     end = _climb(target, tables, start)
     mode = end.z + end.to_go
@@ -155,7 +113,7 @@ def fit(target: Target, tables: Any, start: jax.Array) -> Normal:
     shift = shift * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-12))
     # Axes that are equally long have no directions of their own: a draw may depend on the triangular
     # factor, never on the eigenvectors.
-    return Normal(mode, mode + shift, _cholesky(covariance))
+    return Normal(mode, mode + shift, cholesky_one_by_one(covariance))
 
 
 def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
@@ -169,7 +127,7 @@ def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
     covariance = (z - mean).T @ (weight[:, None] * (z - mean))
     # Where a few points carry all the weight they say nothing about a spread.
     trusted = 1.0 / jnp.sum(weight**2) > _LEAST_EFFECTIVE * size
-    refined = Normal(normal.mode, mean, _cholesky(covariance + 1e-12 * jnp.eye(size)))
+    refined = Normal(normal.mode, mean, cholesky_one_by_one(covariance + 1e-12 * jnp.eye(size)))
     return jax.tree.map(lambda new, old: jnp.where(trusted, new, old), refined, normal)
 
 

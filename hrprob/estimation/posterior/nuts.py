@@ -12,7 +12,8 @@ What is sampled is the model's program, so latent sites beyond θ and φ are sam
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -21,16 +22,14 @@ from jax import lax
 from numpyro.infer.hmc import hmc
 
 from hrprob._core.errors import check_count, check_number
-from hrprob._core.records import set_frozen
+from hrprob._core.records import set_frozen, with_fields
 from hrprob.estimation.posterior import sites as program
+from hrprob.estimation.posterior.base import BatchEngine
 from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
 
 __all__ = ["NUTS", "Chains", "divergences"]
-
-# Draws that a policy keeps of a fit.
-_KEPT = 512
 
 
 class Chains(NamedTuple):
@@ -59,7 +58,7 @@ class Chains(NamedTuple):
 
 
 @register("nuts", static=("chains", "warmup", "draws", "depth"))
-class NUTS:
+class NUTS(BatchEngine):
     """The engine ``nuts``.
 
     Parameters
@@ -73,8 +72,11 @@ class NUTS:
     """
 
     kind: ClassVar[str]
-    streaming: ClassVar[bool] = False
-    refit: ClassVar[float] = 1.5
+    runs_programs: ClassVar[bool] = True
+    library: ClassVar[str] = "numpyro"
+    shorter: ClassVar[Mapping[str, Any]] = {"chains": 2, "warmup": 200, "draws": 256, "depth": 6}
+    raise_for_rhat: ClassVar[str] = "warmup"
+    raise_for_divergences: ClassVar[str] = "accept"
     chains: int = 4
     warmup: int = 500
     draws: int = 1000
@@ -115,20 +117,22 @@ class NUTS:
             metric = metric.at[:known, :known].set(_shrunk_covariance(draws))
         return _run(self, target, sites, wide, by_run, first, metric)
 
-    def init(self, target: Target) -> jax.Array:
-        """Return draws of z from the prior, as many as :meth:`keep` keeps."""
-        return target.prior_of_both(jax.random.key(0), _KEPT)
+    def own_draws(self, belief: Chains) -> jax.Array:
+        """Return the draws of all chains."""
+        return belief.z
 
-    def keep(self, target: Target, belief: Chains) -> jax.Array:
-        """Return what a policy keeps of a fit: draws of z = (z_θ, z_φ), evenly thinned."""
-        draws = belief.z[..., : target.size].reshape(-1, target.size)
-        return draws[jnp.linspace(0, draws.shape[0] - 1, _KEPT).astype(jnp.int32)]
+    def statistics(self, belief: Chains) -> Mapping[str, np.ndarray]:
+        """Return ln p, divergences, steps, acceptance and energy of every draw."""
+        return belief.statistics()
 
-    def draw(self, target: Target, belief: jax.Array, key: jax.Array, scale: Any = 1.0) -> jax.Array:
-        """Return one of the draws of z that were kept; ``scale`` stretches them about their mean."""
-        one = belief[jax.random.randint(key, (), 0, belief.shape[0])]
-        mean = jnp.mean(belief, axis=0)
-        return mean + scale * (one - mean)
+    @property
+    def total_draws(self) -> int:
+        """Chains times draws of each."""
+        return self.chains * self.draws
+
+    def with_draws(self, draws: int) -> Self:
+        """Return the engine with chains that have at least ``draws`` draws together."""
+        return with_fields(self, draws=-(-draws // self.chains))
 
 
 def _shrunk_covariance(draws: jax.Array) -> jax.Array:

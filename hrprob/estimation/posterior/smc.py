@@ -28,15 +28,16 @@ References
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from hrprob._core.errors import check_count
-from hrprob._core.records import set_frozen
+from hrprob._core.records import set_frozen, with_fields
 from hrprob.estimation.posterior import smc_integrated, smc_joint
+from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
@@ -54,6 +55,8 @@ _LEAST_SHARE = 0.25
 _FEW_SHARE = 1 / 16
 # Moves towards a posterior far away, of which the last goes all the way.
 _MOST_STEPS = 64
+# Tries at a draw of θ in its ball from a finished fit: where data put θ beyond the bound most of them fail.
+_FINAL_TRIES = 1000
 
 
 class Cloud(NamedTuple):
@@ -95,7 +98,7 @@ class _Bridge(NamedTuple):
 
 
 @register("smc", static=("particles", "moves", "tries"))
-class SMC:
+class SMC(StreamingEngine):
     """The engine ``smc``.
 
     Parameters
@@ -110,8 +113,12 @@ class SMC:
     """
 
     kind: ClassVar[str]
-    streaming: ClassVar[bool] = True
+    sequential: ClassVar[bool] = True
+    cuts_to_ball: ClassVar[bool] = True
+    # Particles of one cloud depend on each other. Clouds do not: their differences are the error.
+    replicates: ClassVar[int] = 4
     refit: ClassVar[float] = 1.2
+    raise_for_rhat: ClassVar[str] = "particles"
     particles: int = 256
     moves: int = 4
     tries: int = 12
@@ -215,6 +222,10 @@ class SMC:
         """Return one draw of z; ``scale`` stretches it about the mean of z."""
         weight = jax.nn.softmax(belief.log_weight)
         return _serving(target).draw(target, belief.z, weight, belief.given, key, self.tries, scale)
+
+    def for_final_draws(self) -> Self:
+        """Return the engine with a thousand tries at a draw of θ in its ball."""
+        return with_fields(self, tries=max(self.tries, _FINAL_TRIES))
 
     def worn(self, belief: Cloud) -> jax.Array:
         """Return whether so few particles carry the weight that they must be moved at once."""

@@ -12,6 +12,7 @@ outgrows its padding. A fit can start from the last one. Latent sites of the pro
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -31,10 +32,10 @@ from numpyro.optim import Adam
 from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import is_traced
 from hrprob._core.records import set_frozen
-from hrprob.estimation.posterior import laplace
 from hrprob.estimation.posterior import sites as program
+from hrprob.estimation.posterior.base import BatchEngine
 from hrprob.estimation.posterior.engines import register
-from hrprob.estimation.posterior.laplace import Normal
+from hrprob.estimation.posterior.normal import Normal, NormalBelief
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
 
@@ -50,7 +51,7 @@ _LAST_RATE = 1e-2
 
 
 @register("svi", static=("steps", "particles"))
-class SVI:
+class SVI(NormalBelief, BatchEngine):
     """The engine ``svi``.
 
     Parameters
@@ -64,8 +65,9 @@ class SVI:
     """
 
     kind: ClassVar[str]
-    streaming: ClassVar[bool] = False
-    refit: ClassVar[float] = 1.5
+    runs_programs: ClassVar[bool] = True
+    library: ClassVar[str] = "numpyro"
+    shorter: ClassVar[Mapping[str, Any]] = {"steps": 1000}
     steps: int = 2000
     particles: int = 8
     rate: Any = 0.1
@@ -79,10 +81,6 @@ class SVI:
             ),
             rate=check_number("rate", self.rate, low=0, open_low=True, remedy="it is a step size"),
         )
-
-    def init(self, target: Target) -> Normal:
-        """Return the prior itself, where it is uniform."""
-        return laplace.Laplace().init(target)
 
     def fit(self, target: Target, data: Data, key: jax.Array, start: Normal | None = None) -> Normal:
         """Return the guide fitted to ``data``, in the coordinates of ``start`` first where there is one."""
@@ -98,20 +96,6 @@ class SVI:
             remedy = "svi got no finite density or gradient on its way; look at the program, or take nuts"
             raise InvalidInput("engine", "must find a posterior", self.kind, remedy)
         return found
-
-    def keep(self, target: Target, belief: Normal) -> Normal:
-        """Return what a policy keeps of a fit: all of it that tells of θ and φ."""
-        covariance = (belief.factor @ belief.factor.T)[: target.size, : target.size]
-        mean = belief.mean[: target.size]
-        return Normal(mean, mean, jnp.linalg.cholesky(covariance))
-
-    def draw(self, target: Target, belief: Normal, key: jax.Array, scale: Any = 1.0) -> jax.Array:
-        """Return one draw of z, the spread multiplied by ``scale``."""
-        return laplace.Laplace().draw(target, belief, key, scale)
-
-    def log_density(self, target: Target, belief: Normal, z: jax.Array) -> jax.Array:
-        """Return the log density of the guide at z."""
-        return laplace.Laplace().log_density(target, belief, z)
 
 
 @functools.partial(jax.jit, static_argnames="sites")
