@@ -22,8 +22,9 @@ at u = 0 and w = 1; a model may give one of :mod:`hrprob.noise` instead, right f
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -38,7 +39,7 @@ from hrprob.models.setting import Setting
 from hrprob.noise import FromDistribution, Noise
 from hrprob.observations import Data, Rounds
 
-__all__ = ["MODELS", "Model", "make_model", "register"]
+__all__ = ["MODELS", "Model", "make_model", "model_for_noise", "register"]
 
 M = TypeVar("M", bound=type)
 
@@ -49,6 +50,14 @@ class Model:
     kind: ClassVar[str]
     data: ClassVar[type] = Rounds
     """What it is conditioned on: Rounds, or Stays where a stay's sums suffice."""
+    noise_kind: ClassVar[str] = ""
+    """The kind of :mod:`hrprob.noise` that it has; by default the kind of the model itself."""
+
+    @classmethod
+    def for_noise(cls, noise: Noise) -> Self:
+        """Return the model of this class with the parameters of a noise of its ``noise_kind``."""
+        names = [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
+        return cls(**{name: getattr(noise, name) for name in names if hasattr(noise, name)})
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the distribution of one outcome of mean ``u`` and variance ``w``."""
@@ -117,6 +126,22 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[M], M]:
     True
     """
     return MODELS.register(kind, static=static)
+
+
+def model_for_noise(noise: Noise) -> Model:
+    """Return the outcome model whose noise this is.
+
+    Examples
+    --------
+    >>> from hrprob.noise import StudentT
+    >>> model_for_noise(StudentT(df=7.0)).df
+    7.0
+    """
+    for kind, cls in MODELS.kinds().items():
+        if (cls.noise_kind or kind) == noise.kind:
+            return cls.for_noise(noise)
+    remedy = f"no outcome model has the problem's noise; choose one of {', '.join(MODELS)}"
+    raise InvalidInput("model", "must be given", None, remedy)
 
 
 def make_model(model: Any) -> Model:

@@ -43,6 +43,7 @@ class Gaussian(Model):
 
     data: ClassVar[type] = Stays
     noise: ClassVar[Noise] = NORMAL
+    noise_kind: ClassVar[str] = "normal"
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return N(u, w)."""

@@ -8,7 +8,7 @@ small thickness: :mod:`hrprob.noise.truncated_normal` has the density.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -49,6 +49,14 @@ class TruncatedNormal(Model):
         check_number("edge", self.edge, low=0, open_low=True, remedy="a wall has no gradient")
         standard = noise.TruncatedNormal(self.width, self.edge)
         set_frozen(self, width=standard.width, edge=standard.edge, noise=standard)
+
+    @classmethod
+    def for_noise(cls, noise: Any) -> Self:
+        """Return the model with the noise's width, and its edge or, where that is sharp, the thin default.
+
+        Outcomes may have a sharp cut; a likelihood must not.
+        """
+        return cls(noise.width, noise.edge) if noise.edge > 0.0 else cls(noise.width)
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the cut normal distribution of mean u and variance w."""

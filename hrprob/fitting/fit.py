@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import jax
@@ -20,7 +19,17 @@ from hrprob.estimation.posterior.sites import check_names, extra_sites
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table, as_table
-from hrprob.models import MODELS, Model, Setting, Stays, make_model, make_prior, priors, rounds, stays
+from hrprob.models import (
+    Model,
+    Setting,
+    Stays,
+    make_model,
+    make_prior,
+    model_for_noise,
+    priors,
+    rounds,
+    stays,
+)
 from hrprob.problem import Affine, Bounds, Problem
 
 __all__ = ["fit"]
@@ -103,7 +112,7 @@ def fit(
     chosen = _with_draws(make_engine(engine), draws)
     if isinstance(data, Problem):
         table, setting = _played(data, policy, users, seed, most_rounds, link, bounds)
-        outcome = _model_of(data) if model is None else make_model(model)
+        outcome = model_for_noise(data.noise) if model is None else make_model(model)
     else:
         _check_unused(policy=policy, users=users, most_rounds=most_rounds)
         table = as_table(data)
@@ -197,21 +206,6 @@ def _setting(dimension: int, link: Any, bounds: Any) -> Setting:
         if not isinstance(given, cls):
             raise InvalidInput(name, f"must be of the class {cls.__name__}", given, f"write {example}")
     return Setting(dimension, link, bounds)
-
-
-def _model_of(problem: Problem) -> Model:
-    """Return the outcome model with the noise of a problem."""
-    kind = {"normal": "gaussian"}.get(problem.noise.kind, problem.noise.kind)
-    if kind not in MODELS.kinds():
-        remedy = f"no outcome model has the problem's noise; choose one of {', '.join(MODELS)}"
-        raise InvalidInput("model", "must be given", None, remedy)
-    noise: Any = problem.noise
-    names = [field.name for field in dataclasses.fields(MODELS.get(kind))]  # type: ignore[arg-type]
-    given = {name: getattr(noise, name) for name in names if hasattr(noise, name)}
-    if given.get("edge") == 0.0:
-        # Outcomes may have a sharp cut; a likelihood must not, and the model's own thin edge stands for it.
-        del given["edge"]
-    return make_model({"kind": kind} | given)
 
 
 def _data(target: Target, table: Table) -> Any:

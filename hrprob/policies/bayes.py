@@ -23,6 +23,8 @@ import numpy as np
 from hrprob._core.errors import check_number
 from hrprob._core.precision import double_precision
 from hrprob._core.records import record, set_frozen, with_fields
+from hrprob.estimation.posterior.engines import make_engine
+from hrprob.observations import Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Learner, Seen
 from hrprob.policies.ledger import Ledger
@@ -79,7 +81,6 @@ class BayesLearner(Learner):
     warm_rows: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        from hrprob.estimation.posterior.engines import make_engine
         from hrprob.models import make_model, make_prior, priors
 
         remedy = "1.05 fits anew whenever the users have grown by 5 %; 1 after every user"
@@ -176,8 +177,6 @@ class BayesLearner(Learner):
 
     def fit_outside(self, state: BayesState, user: int, keys: jax.Array) -> BayesState:
         """Return the state fitted anew after ``user`` users, trial after trial, each from its last fit."""
-        from hrprob.models import pad
-
         used = user * self._slots
         rows = _padded(used + self.warm_rows)
         beliefs = []
@@ -218,7 +217,6 @@ def refit_times(users: int, factor: float, warmup: int = 0) -> np.ndarray:
 def _check_engine(engine: Any, target: Any) -> None:
     """Raise unless an engine takes the model and the prior, and sees what the model's program says."""
     from hrprob.estimation.posterior.sites import check_program
-    from hrprob.models import Stays, rounds, stays
 
     d = target.setting.dimension
     x, r = np.eye(d)[np.arange(3) % d] * [[0.9], [-0.5], [0.7]], [0.3, -0.7, 1.1]

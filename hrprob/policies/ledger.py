@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.numerics.buffers import write_rows
+from hrprob.observations import Rounds, Stays
 from hrprob.policies.base import Seen
 
 __all__ = ["Ledger", "close", "empty", "note", "room", "row_of", "warm_room"]
@@ -73,8 +74,6 @@ def close(ledger: Ledger, user: jax.Array) -> Ledger:
 
 def room(ledger: Ledger, context: jax.Array) -> jax.Array:
     """Return how many more outcomes of this context the user who is there has place for."""
-    from hrprob.models import Stays
-
     mine = _rows_of(ledger, context)
     if isinstance(ledger.open, Stays):
         return jnp.where(jnp.any(mine | (ledger.actions < 0)), jnp.inf, 0.0)
@@ -89,8 +88,6 @@ def warm_room(ledger: Ledger, context: jax.Array, first: jax.Array, actions: int
 
     Actions with the same context are not told apart: the one with least room speaks for all of them.
     """
-    from hrprob.models import Stays
-
     if isinstance(ledger.warm, Stays) or not ledger.warm.x.shape[0]:
         return jnp.asarray(jnp.inf)
     number = jnp.arange(ledger.warm.x.shape[0]) - first
@@ -113,8 +110,6 @@ def _free(slots: int) -> jax.Array:
 
 
 def _blank(kind: type, rows: int, d: int) -> Any:
-    from hrprob.models import Rounds, Stays
-
     x, column = jnp.zeros((rows, d)), jnp.zeros(rows)
     if kind is Stays:
         return Stays(x, column, column, column)
@@ -124,8 +119,6 @@ def _blank(kind: type, rows: int, d: int) -> Any:
 
 def _add(data: Any, row: jax.Array, seen: Seen) -> Any:
     """Return a small table with what was seen added to ``row``; a negative one is no row."""
-    from hrprob.models import Stays
-
     # Comparing beats scattering: tables are small, and all trials are done at once.
     here = (jnp.arange(data.x.shape[0]) == row)[:, None]
     x = jnp.where(here, seen.context, data.x)
