@@ -1,4 +1,4 @@
-"""Outcome models: NumPyro programs, one a file."""
+"""Outcome models and priors: NumPyro programs, one per file."""
 
 from hrprob.models import priors
 from hrprob.models.base import MODELS, Model, make_model, model_for_noise, register

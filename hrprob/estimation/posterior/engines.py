@@ -1,4 +1,4 @@
-"""Which posterior engines there are, by their kinds."""
+"""The registry of posterior engines."""
 
 from __future__ import annotations
 
