@@ -15,8 +15,8 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
 from hrprob._core.records import record
-from hrprob.estimation.posterior.base import fit
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.inference import fit_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Model, Setting, Stays, base, make_model, make_prior, priors, register
 from hrprob.models.ball import to_ball
@@ -343,7 +343,7 @@ def test_under_a_gaussian_prior_the_belief_is_that_of_a_fit():
             state = depart(state, jnp.asarray(row + 1.0))
         rows = Stays(np.array(x)[:, None], *(np.array(column) for column in (m, total, squares)))
         alone, flat = (
-            fit(
+            fit_engine(
                 make_engine(engine),
                 Target(make_model("gaussian"), make_prior(chosen), Setting(1)),
                 rows,

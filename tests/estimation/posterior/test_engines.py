@@ -13,10 +13,10 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.records import with_fields
 from hrprob.estimation.posterior import nuts, sites, smc_integrated, svi
-from hrprob.estimation.posterior.base import Draws, draw_many, export, fit, sample
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.importance import reweight
+from hrprob.estimation.posterior.inference import Draws, draw_many, export, fit_engine, sample_posterior
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Rounds, Setting, Stays, make_model, make_prior, pad, rounds
 from hrprob.numerics.factors import cholesky
@@ -56,7 +56,7 @@ def shift_and_ratio(draws, reference):
 
 
 def by(kind, target, data, draws=4000):
-    return sample(make_engine(kind), target, data, jax.random.key(0), draws)
+    return sample_posterior(make_engine(kind), target, data, jax.random.key(0), draws)
 
 
 def against_nuts(kind, target, data, draws=4000):
@@ -89,7 +89,7 @@ def long_stays(rounds, seed):
 )
 def test_engines_agree_with_random_walk_metropolis(engine, shift, ratio, target, data, slow):
     engine = make_engine(engine)
-    belief = fit(engine, target, data, jax.random.key(1))
+    belief = fit_engine(engine, target, data, jax.random.key(1))
     draws = draw_many(engine, target, belief, data, jax.random.key(2))
     shifts, ratios = shift_and_ratio(coefficients(draws), slow)
     assert shifts.max() < shift
@@ -114,7 +114,7 @@ def test_engines_agree_with_random_walk_metropolis(engine, shift, ratio, target,
 @pytest.mark.slow
 def test_a_bad_approximation_is_not_trusted(target, data):
     engine = make_engine("laplace")
-    belief = fit(engine, target, data, jax.random.key(1))
+    belief = fit_engine(engine, target, data, jax.random.key(1))
     narrow = belief._replace(factor=0.3 * np.asarray(belief.factor))
     draws = draw_many(engine, target, narrow, data, jax.random.key(2))
     again = reweight(draws)
@@ -155,11 +155,11 @@ def test_growing_data_do_not_compile_anew(target, data):
 @pytest.mark.slow
 def test_chains_move_from_however_few_draws_they_start(target, data):
     engine = make_engine({"kind": "nuts", "chains": 2, "warmup": 150, "draws": 300})
-    cold = fit(engine, target, data, jax.random.key(0))
+    cold = fit_engine(engine, target, data, jax.random.key(0))
     every = np.asarray(cold.z).reshape(-1, target.size)
     starts = {"all": cold, "one": every[:1], "equal": every[[0] * 50], "as many as dimensions": every[:8]}
     for name, start in starts.items():
-        warm = np.asarray(fit(engine, target, data, jax.random.key(1), start).z)
+        warm = np.asarray(fit_engine(engine, target, data, jax.random.key(1), start).z)
         # A deviation of 300 draws, half of them as good as independent, is off by 6 %.
         ratio = warm.std(axis=1) / every.std(axis=0)
         assert np.all((ratio > 0.6) & (ratio < 1.6)), name
@@ -461,7 +461,7 @@ def test_nuts_is_sound_with_every_model_and_near_the_edge_of_the_ball(model, phi
         x = np.repeat(data.x, data.rounds.astype(int), axis=0)
         noise = target.model.outcome(jnp.zeros(()), jnp.ones(())).sample(jax.random.key(0), (len(x),))
         data = rounds(x, x @ THETA + np.sqrt(x @ phi + 2) * np.asarray(noise))
-    belief = fit(engine, target, data, jax.random.key(0))
+    belief = fit_engine(engine, target, data, jax.random.key(0))
     tree = export(draw_many(engine, target, belief, data, jax.random.key(1)))
     assert nuts.divergences(belief) == 0
     assert max(float(v.max()) for v in arviz_stats.rhat(tree).data_vars.values()) < 1.01

@@ -7,8 +7,8 @@ import pytest
 
 from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior import sites
-from hrprob.estimation.posterior.base import sample
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.inference import sample_posterior
 from hrprob.estimation.posterior.target import BLOCK, Target
 from hrprob.models import Setting, Stays, make_model, make_prior, pad, rounds
 from hrprob.numerics.buffers import read_rows, write_rows
@@ -101,7 +101,7 @@ def test_every_engine_takes_a_prior_on_smaller_balls(kind, half):
     with double_precision():
         data = some_data(model)
     found = [
-        sample(engine, Target(model, prior, setting), data, jax.random.key(0), 2000)
+        sample_posterior(engine, Target(model, prior, setting), data, jax.random.key(0), 2000)
         for prior, setting in (
             (half, Setting(3)),
             (make_prior("uniform"), Setting(3, bounds=Bounds(0.5, 1.0))),
