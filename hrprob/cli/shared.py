@@ -74,20 +74,29 @@ def import_modules(modules: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def named_as_options(*names: str) -> Iterator[None]:
+def named_as_options(*names: str, **options: str) -> Iterator[None]:
     """Let an error about one of these fields name the option that was typed: ``--users``, ``--most-trials``.
 
-    A field inside one of them keeps its path: ``engine.particles`` becomes ``--engine.particles``.
+    Parameters
+    ----------
+    names : str
+        Fields whose options have the same name. A field inside one of them keeps its path:
+        ``engine.particles`` becomes ``--engine.particles``.
+    options : str
+        Options by field, where their names differ.
     """
     from hrprob._core.errors import InvalidInput
 
     try:
         yield
     except InvalidInput as error:
-        if error.field.partition(".")[0] not in names:
+        if error.field in options:
+            option = options[error.field]
+        elif error.field.partition(".")[0] in names:
+            option = error.field.replace("_", "-")
+        else:
             raise
-        option = f"--{error.field.replace('_', '-')}"
-        raise InvalidInput(option, error.must, error.got, error.remedy) from None
+        raise InvalidInput(f"--{option}", error.must, error.got, error.remedy) from None
 
 
 def print_text(text: str) -> None:

@@ -8,6 +8,6 @@
 ``predictive``  what the draws say of outcomes, through the model's program
 ``tree``        the same as an ArviZ tree, and as a file
 ``figures``     coefficients, and outcomes against the data
-``command``     ``hrprob fit``
+``results``     a result folder, as ``hrprob fit`` writes it
 ==============  ==========================================================
 """
