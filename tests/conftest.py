@@ -36,8 +36,6 @@ _SLOW = (
     "test_agent.py::test_agent_acts_as_the_engine_does[policy2]",
     "test_agent.py::test_agent_acts_as_the_engine_does[policy3]",
     "hrprob/comparison/coverage.py::",
-    "hrprob/comparison/paired.py::",
-    "hrprob/comparison/sequential.py::hrprob.comparison.sequential.decide",
     "hrprob/fitting/fit.py::",
     "hrprob/fitting/posterior.py::",
     "hrprob/policies/contextual_ids.py::hrprob.policies.contextual_ids.ContextualIDS",
@@ -50,7 +48,6 @@ _SLOW = (
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[sigma-max-ucb",
 )
 _STUDIES = (
-    "hrprob/reproduce/command.py::hrprob.reproduce.command.reproduce",
     "estimation/posterior/test_target.py::test_derivatives_are_those_of_the_log_density[student-t",
     "policies/test_thompson.py::test_every_bayesian_policy_learns[bayes",
     "policies/test_thompson.py::test_every_way_of_learning_learns[{'model': 'student-t'}]",
@@ -85,20 +82,20 @@ _STUDIES = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow and what is a study, before any mark decides what is left out."""
     for item in items:
-        if any(part in item.nodeid for part in _STUDIES):
+        if any(part in item.nodeid for part in _STUDIES) or _calls_itself(item, "study"):
             item.add_marker("study")
         if (
             item.get_closest_marker("study")
             or any(part in item.nodeid for part in _SLOW)
-            or _is_slow_example(item)
+            or _calls_itself(item, "slow")
         ):
             item.add_marker("slow")
 
 
-def _is_slow_example(item: pytest.Item) -> bool:
-    """Say whether a docstring calls its examples slow, by the comment ``# slow`` in one of them."""
+def _calls_itself(item: pytest.Item, mark: str) -> bool:
+    """Say whether the examples of a docstring have a mark, as the comment ``# slow`` or ``# study`` in one of them."""
     example = getattr(item, "dtest", None)
-    return example is not None and "# slow" in (example.docstring or "")
+    return example is not None and f"# {mark}" in (example.docstring or "")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -13,6 +13,8 @@ import xarray
 
 import hrprob
 from hrprob import cli
+from hrprob.cli.jax_setup import cache_folder
+from hrprob.io import summary
 
 ROOT = Path(hrprob.__file__).parents[1]
 
@@ -102,7 +104,7 @@ def test_help_does_not_wait_for_anything_heavy(argument):
 
 
 def test_nothing_heavy_is_imported_to_parse():
-    check = "import sys, hrprob.cli as c; c._parser(); print([m for m in ('jax', 'numpy', 'matplotlib') if m in sys.modules])"
+    check = "import sys; from hrprob.cli.main import make_parser; make_parser(); print([m for m in ('jax', 'numpy', 'matplotlib') if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", check],
         capture_output=True,
@@ -183,13 +185,13 @@ BELIEFS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("true", "believed", "words"), BELIEFS)
-def test_a_run_says_what_a_policy_takes_for_what(call, tmp_path, true, believed, words):
+def test_a_run_reports_wrong_beliefs(call, tmp_path, true, believed, words):
     path = tmp_path / "wrong.toml"
     problem = SMALL.partition("[run]")[0] + true
     path.write_text(f'{problem}\n[[policy]]\nkind = "greedy"\nname = "G"\n{believed}\n')
     status, out, err = call("run", path, "--out", "r", "--users", 3, "--trials", 1)
     assert (status, err) == (0, "")
-    assert f"\nG takes {words}\n" in out
+    assert f"\nG assumes {words}\n" in out
 
 
 @pytest.mark.slow
@@ -208,10 +210,10 @@ satisfaction = { kind = "uniform", low = -3.0, high = 1.0 }
 def test_one_mean_that_is_not_finite_is_enough(name):
     fine = {"mean": 1.0, "se": None}
     entry = {"regret": {"40": fine}, "lifetime": fine}
-    assert not cli._is_endless({"a": entry}, 40)
+    assert not summary._has_infinite_mean({"a": entry}, 40)
     none = {"mean": None, "se": None}
     bad = entry | {name: {"40": none} if name == "regret" else none}
-    assert cli._is_endless({"a": entry, "b": bad}, 40)
+    assert summary._has_infinite_mean({"a": entry, "b": bad}, 40)
 
 
 @pytest.mark.slow
@@ -348,7 +350,7 @@ def test_a_run_that_fails_leaves_what_was_there(call, small, tmp_path, monkeypat
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("hrprob.simulation.engine.simulate", fail)
+    monkeypatch.setattr("hrprob.io.run.simulate", fail)
     ended, out, err = call("run", small, "--out", "a/b/results")
     assert (ended, out) == (status, "")
     assert words in err
@@ -372,15 +374,15 @@ def test_a_reader_who_leaves_early_is_no_error():
 
 def test_the_cache_goes_where_it_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("HRPROB_CACHE", str(tmp_path / "told"))
-    assert cli._cache_folder().parent == tmp_path / "told"
+    assert cache_folder().parent == tmp_path / "told"
     monkeypatch.setenv("HRPROB_CACHE", "")
-    assert cli._cache_folder() is None
+    assert cache_folder() is None
     monkeypatch.delenv("HRPROB_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cli._cache_folder().parent == tmp_path / "xdg" / "hrprob"
+    assert cache_folder().parent == tmp_path / "xdg" / "hrprob"
     (tmp_path / "file").touch()
     monkeypatch.setenv("HRPROB_CACHE", str(tmp_path / "file"))
-    assert cli._cache_folder() is None
+    assert cache_folder() is None
 
 
 def test_told_to_end_it_leaves_nothing_half_written(tmp_path):

@@ -224,7 +224,7 @@ def test_too_little_memory_has_a_remedy_that_a_fit_has(call, good, monkeypatch):
     def fail(*arguments, **options):
         raise MemoryError("Unable to allocate 1 TiB")
 
-    monkeypatch.setattr("hrprob.fitting.command.fit", fail)
+    monkeypatch.setattr("hrprob.fitting.fit.fit", fail)
     status, out, err = call(good)
     assert (status, out) == (1, "")
     assert "too little memory, try fewer --draws or a smaller --engine: Unable to allocate" in err

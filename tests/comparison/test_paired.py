@@ -11,7 +11,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob.comparison import figures
 from hrprob.comparison.paired import compare, compare_pair
 from hrprob.comparison.sequential import decide, looks, nominal_level
-from hrprob.comparison.suite import rank, ratios
+from hrprob.comparison.suite import rank_policies, ratios
 from hrprob.numerics.multiple_testing import holm
 
 POLICIES = {
@@ -96,15 +96,15 @@ def test_what_cannot_be_compared(result, changes, field):
 
 
 def test_ranks_and_ratios(result):
-    found = {"one": compare(result), "two": compare(result, at=1)}
-    table = ratios(found)
+    comparisons = {"one": compare(result), "two": compare(result, at=1)}
+    table = ratios(comparisons)
     assert min(table["one"].values()) == 1.0
     assert "oracle" not in table["one"]
-    places = rank(found)
-    worst = [place.worst_ratio for place in places]
+    ranks = rank_policies(comparisons)
+    worst = [rank.worst_ratio for rank in ranks]
     assert worst == sorted(worst)
     best = max(table["one"], key=lambda name: -table["one"][name])
-    assert next(place for place in places if place.policy == best).firsts >= 1
+    assert next(rank for rank in ranks if rank.policy == best).firsts >= 1
 
 
 # The sequential rule.
@@ -186,8 +186,8 @@ def test_of_many_policies_the_best_are_drawn() -> None:
     policies = {f"p{xi:02d}": hrprob.HRUCB(radius="constant", xi=float(xi)) for xi in rng.permutation(10)}
     run = hrprob.simulate(hrprob.Problem(theta=[0.5], phi=[0.5]), policies, users=60, trials=4, keep="all")
     found = hrprob.compare(run, baseline="p09")
-    ordered = figures.in_order(run, found)
-    few = figures.leading(ordered)
+    ordered = figures.best_first(run, found)
+    few = figures.shown_policies(ordered)
     assert sorted(ordered.policy.values) == sorted(policies)
     assert few.sizes["policy"] == figures.MOST_CURVES
     assert few.policy.values[0] == "p09"
@@ -197,4 +197,4 @@ def test_of_many_policies_the_best_are_drawn() -> None:
     figures.plot_differences(few, found)
     # With few policies nothing changes.
     three = run.isel(policy=slice(3))
-    assert figures.in_order(three, hrprob.compare(three)) is three
+    assert figures.best_first(three, hrprob.compare(three)) is three

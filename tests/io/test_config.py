@@ -263,9 +263,9 @@ UNUSABLE = [
     (policy_with(POLICY, {"kind": "gredy"}), "policy[2].kind", "'gredy'", "did you mean `greedy`?"),
     (policy_with({"kind": ["greedy"]}), "policy[1].kind", "['greedy']", "did you mean `greedy`?"),
     (policy_with(POLICY, POLICY), "policy[2].name", "'greedy'", "policy[1] has it too"),
-    (policy_with(POLICY | {"name": 5}), "policy[1].name", "5", "go by it"),
-    (policy_with(POLICY | {"name": " "}), "policy[1].name", "' '", "go by it"),
-    (policy_with(POLICY | {"name": "a\nb"}), "policy[1].name", "'a\\nb'", "go by it"),
+    (policy_with(POLICY | {"name": 5}), "policy[1].name", "5", "it names the policy"),
+    (policy_with(POLICY | {"name": " "}), "policy[1].name", "' '", "it names the policy"),
+    (policy_with(POLICY | {"name": "a\nb"}), "policy[1].name", "'a\\nb'", "it names the policy"),
     (policy_with(POLICY | {"rigde": 1}), 'policy "greedy".rigde', "1", "did you mean `ridge`?"),
     (
         policy_with({"kind": "hr-ucb", "name": "HR-UCB (K=5)", "delta": 1.2}),

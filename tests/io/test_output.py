@@ -10,8 +10,11 @@ import xarray
 
 import hrprob
 from hrprob._core.errors import InvalidInput
-from hrprob.io import output, run_cache
+from hrprob.io import manifest, run_cache
 from hrprob.io.config import Experiment, from_data
+from hrprob.io.run import write_results
+from hrprob.io.staging import staged
+from hrprob.io.summary import summary
 
 USERS, TRIALS = 2500, 4
 
@@ -29,7 +32,7 @@ def dataset(experiment):
 
 @pytest.fixture(scope="module")
 def facts(experiment, dataset):
-    return output.manifest(
+    return manifest.run_manifest(
         experiment, dataset, keep="auto", command=["hrprob", "run"], wall_seconds=1.5, cpu_seconds=2.0
     )
 
@@ -37,8 +40,8 @@ def facts(experiment, dataset):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, dataset, facts):
     place = tmp_path_factory.mktemp("out") / "deep" / "result"
-    with output.staged(place) as staging:
-        output.write(staging, dataset, facts)
+    with staged(place) as staging:
+        write_results(staging, dataset, facts)
     return place
 
 
@@ -51,7 +54,7 @@ def load(path):
 
 def stage(place, then):
     """Write a file, and let something happen before it is in place."""
-    with output.staged(place) as staging:
+    with staged(place) as staging:
         (staging / "new.svg").touch()
         then()
 
@@ -94,7 +97,7 @@ def test_the_dataset_comes_back_as_it_was(folder, dataset):
 def test_a_large_configuration_fits_into_the_file(tmp_path, dataset, facts):
     # HDF5 keeps at most 64 KiB of an attribute beside its object; context sets are longer than that.
     long = dataset.assign_attrs(problem="x" * 200_000)
-    output.write(tmp_path, long, facts)
+    write_results(tmp_path, long, facts)
     with xarray.open_dataset(tmp_path / "results.nc") as stored:
         assert stored.attrs["problem"] == long.attrs["problem"]
 
@@ -117,9 +120,9 @@ def test_the_summary_is_what_the_dataset_says(folder, dataset):
 
 def test_a_summary_has_null_where_there_is_no_number(dataset):
     one = dataset.isel(trial=[0])
-    assert output.summary(one)["oracle"]["regret"]["2500"] == {"mean": 0.0, "se": None}
+    assert summary(one)["oracle"]["regret"]["2500"] == {"mean": 0.0, "se": None}
     endless = dataset.assign(regret=dataset.regret + math.inf)
-    assert output.summary(endless)["oracle"]["regret"]["1"] == {"mean": None, "se": None}
+    assert summary(endless)["oracle"]["regret"]["1"] == {"mean": None, "se": None}
 
 
 def test_the_manifest_says_how_to_repeat_the_run(folder, experiment):
@@ -136,13 +139,13 @@ def test_the_manifest_says_how_to_repeat_the_run(folder, experiment):
 def test_without_a_repository_there_is_no_revision(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert output._git_revision() is None
+    assert manifest._git_revision() is None
     monkeypatch.setenv("PATH", "")
-    assert output._git_revision() is None
+    assert manifest._git_revision() is None
 
 
 def test_the_same_result_gives_the_same_files(folder, tmp_path, dataset, facts):
-    output.write(tmp_path, dataset, facts)
+    write_results(tmp_path, dataset, facts)
     for name in ("summary.json", "manifest.json", "regret.png", "regret.svg", "lifetime.png", "lifetime.svg"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
 
@@ -150,7 +153,7 @@ def test_the_same_result_gives_the_same_files(folder, tmp_path, dataset, facts):
 def test_an_earlier_result_is_replaced_and_other_files_in_it_are_kept(tmp_path):
     place = tmp_path / "result"
     earlier_result(place, "notes.txt")
-    with output.staged(place) as staging:
+    with staged(place) as staging:
         (staging / "new.svg").touch()
         # Until all is done, whoever looks finds the earlier result.
         assert (place / "old.svg").exists()
@@ -161,7 +164,7 @@ def test_an_earlier_result_is_replaced_and_other_files_in_it_are_kept(tmp_path):
 def test_an_empty_folder_and_a_link_to_one_are_taken(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    with output.staged(tmp_path / "link") as staging:
+    with staged(tmp_path / "link") as staging:
         (staging / "new.svg").touch()
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "new.svg").exists()
@@ -187,7 +190,7 @@ def test_a_folder_with_other_things_is_refused_and_left_alone(tmp_path, content)
     before = sorted(place.iterdir())
     with (
         pytest.raises(InvalidInput, match="`--out` must not be a folder with other things"),
-        output.staged(place),
+        staged(place),
     ):
         pytest.fail("nothing may run")
     assert sorted(place.iterdir()) == before
@@ -211,7 +214,7 @@ def test_work_that_fails_leaves_everything_as_it_was(tmp_path, error):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_place_that_cannot_be_written_is_found_out_before_any_work(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(InvalidInput, match="can be written"), output.staged(tmp_path / "result"):
+    with pytest.raises(InvalidInput, match="can be written"), staged(tmp_path / "result"):
         pytest.fail("nothing may run")
 
 
@@ -219,7 +222,7 @@ def test_a_place_that_cannot_be_written_is_found_out_before_any_work(tmp_path):
 def test_a_place_that_cannot_be_is_found_out_before_any_work(tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(InvalidInput, match="can be written"), output.staged(out):
+    with pytest.raises(InvalidInput, match="can be written"), staged(out):
         pytest.fail("nothing may run")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -232,7 +235,7 @@ def test_the_current_folder_is_not_renamed_away(tmp_path, monkeypatch, out, word
     earlier_result(tmp_path / "earlier")
     for place in ("empty", "earlier"):
         monkeypatch.chdir(tmp_path / place)
-        with pytest.raises(InvalidInput, match=words), output.staged(out):
+        with pytest.raises(InvalidInput, match=words), staged(out):
             pytest.fail("nothing may run")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["earlier", "empty"]
 
@@ -240,9 +243,9 @@ def test_the_current_folder_is_not_renamed_away(tmp_path, monkeypatch, out, word
 def test_a_job_in_parts_needs_a_folder_with_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput, match="`--out` must name a folder"):
-        run_cache.prepared("", "suite", [])
+        run_cache.prepare_folder("", "suite", [])
     assert list(tmp_path.iterdir()) == []
-    assert run_cache.prepared(".", "suite", []).samefile(tmp_path)
+    assert run_cache.prepare_folder(".", "suite", []).samefile(tmp_path)
 
 
 def test_a_result_that_cannot_be_moved_is_not_lost(tmp_path):

@@ -8,7 +8,7 @@ import xarray
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from hrprob.plot import plots
+from hrprob import plot
 
 USERS = 3000
 
@@ -46,7 +46,7 @@ CASES = {
         [280, 300, 200], ["HR-UCB, β redrawn", "HR-UCB, β kept", "Greedy, β redrawn"]
     ),
 }
-FIGURES = {"regret": plots.plot_regret, "lifetime": plots.plot_lifetime}
+FIGURES = {"regret": plot.plot_regret, "lifetime": plot.plot_lifetime}
 
 
 def drawn(figure):
@@ -75,7 +75,7 @@ def texts(figure):
 @pytest.mark.parametrize("kind", FIGURES)
 def test_no_text_is_cut_and_all_of_it_can_be_read(kind, case):
     figure = FIGURES[kind](CASES[case])
-    assert figure.get_figwidth() == plots.COLUMN_WIDTH
+    assert figure.get_figwidth() == plot.COLUMN_WIDTH
     renderer = drawn(figure)
     page = figure.bbox
     boxes = [(text, text.get_window_extent(renderer)) for text in texts(figure)]
@@ -94,7 +94,7 @@ def test_no_text_is_cut_and_all_of_it_can_be_read(kind, case):
 @pytest.mark.parametrize("case", CASES)
 def test_every_policy_has_its_curve_and_its_place_in_the_legend(case):
     dataset = CASES[case]
-    figure = plots.plot_regret(dataset)
+    figure = plot.plot_regret(dataset)
     names = ["".join(str(name).split()) for name in dataset.policy.values]
     legend = ["".join(text.get_text().split()).replace("\\$", "$") for text in figure.legends[0].get_texts()]
     assert legend == names
@@ -108,7 +108,7 @@ def test_every_policy_has_its_curve_and_its_place_in_the_legend(case):
 
 def test_curves_are_means_and_bands_are_t_intervals():
     dataset = made_up([280, 300], trials=5)
-    axes = plots.plot_regret(dataset).axes[0]
+    axes = plot.plot_regret(dataset).axes[0]
     final = dataset.regret.values[0, :, -1]
     assert axes.lines[0].get_ydata()[-1] == pytest.approx(final.mean())
     # Student's t with 4 degrees of freedom at 97.5 %: 2.776445.
@@ -123,7 +123,7 @@ def test_policies_that_are_far_apart_can_all_be_read():
     """Each curve ends well above the bottom of a panel and below its top, zero apart."""
     for case in ("alike", "far apart", "two, far apart", "many"):
         dataset = CASES[case]
-        figure = plots.plot_regret(dataset)
+        figure = plot.plot_regret(dataset)
         drawn(figure)
         for place, final in enumerate(dataset.regret.isel(user=-1).mean("trial").values):
             heights = [
@@ -132,17 +132,17 @@ def test_policies_that_are_far_apart_can_all_be_read():
                 if final > 0 or axes.get_yscale() == "linear"
             ]
             assert any(0.05 < height < 1 for height in heights) or final == 0, (case, place)
-    assert [axes.get_yscale() for axes in plots.plot_regret(CASES["far apart"]).axes] == ["linear", "log"]
-    assert [axes.get_yscale() for axes in plots.plot_regret(CASES["alike"]).axes] == ["linear"]
-    off = plots.plot_regret(CASES["far apart"]).axes[0].get_title(loc="left")
+    assert [axes.get_yscale() for axes in plot.plot_regret(CASES["far apart"]).axes] == ["linear", "log"]
+    assert [axes.get_yscale() for axes in plot.plot_regret(CASES["alike"]).axes] == ["linear"]
+    off = plot.plot_regret(CASES["far apart"]).axes[0].get_title(loc="left")
     assert off == "linear; off the scale: random"
 
 
 def test_regret_that_is_not_finite_does_not_stop_the_figures():
     dataset = made_up([280, 300, 0])
     dataset.regret[1, :, USERS // 2 :] = np.inf
-    drawn(plots.plot_regret(dataset))
-    drawn(plots.plot_lifetime(dataset))
+    drawn(plot.plot_regret(dataset))
+    drawn(plot.plot_lifetime(dataset))
 
 
 @pytest.mark.parametrize("endless", [[1], [0, 2], [0, 1, 2]], ids=str)
@@ -150,7 +150,7 @@ def test_lifetimes_that_are_not_finite_are_said_to_be_so(endless):
     dataset = made_up([280, 300, 0])
     # One trial is enough to make the mean infinite.
     dataset.mean_lifetime[endless, 3] = np.inf
-    figure = plots.plot_lifetime(dataset)
+    figure = plot.plot_lifetime(dataset)
     drawn(figure)
     for axes in figure.axes:
         assert [text.get_text() for text in axes.texts] == ["not finite"] * len(endless)
@@ -161,7 +161,7 @@ def test_lifetimes_that_are_not_finite_are_said_to_be_so(endless):
 
 def test_the_lifetimes_are_the_datasets():
     dataset = CASES["far apart"]
-    axes = plots.plot_lifetime(dataset).axes
+    axes = plot.plot_lifetime(dataset).axes
     assert [label.get_text() for label in axes[0].get_yticklabels()] == list(dataset.policy.values)
     # The oracle's lifetimes are longest; in the second panel its differences are zero.
     strokes = [line for line in axes[1].lines if len(line.get_xdata()) == dataset.sizes["trial"]]
@@ -179,19 +179,19 @@ def test_lifetimes_that_scatter_by_more_than_they_differ_share_a_scale():
     # Of what is lost, 2e-4 is ten times 2e-5, and both are nothing beside a scatter of 4e-3.
     lost = np.array([0.0, 2e-5, 1e-5, 2e-4])[:, None]
     dataset["mean_lifetime"] = dataset.mean_lifetime.dims, 3.5 - lost + 4e-3 * scatter
-    assert not any(list(axes.texts) for axes in plots.plot_lifetime(dataset).axes)
+    assert not any(list(axes.texts) for axes in plot.plot_lifetime(dataset).axes)
 
 
 def test_a_figure_leaves_nobodys_settings_changed():
     import matplotlib
 
     before = dict(matplotlib.rcParams)
-    plots.plot_regret(CASES["alike"])
+    plot.plot_regret(CASES["alike"])
     assert dict(matplotlib.rcParams) == before
 
 
 def test_looks_differ():
-    looks = [plots.look_of(place) for place in range(440)]
+    looks = [plot.look_of(place) for place in range(440)]
     assert len({(look.color, str(look.linestyle), look.marker) for look in looks}) == 440
 
 
@@ -199,22 +199,22 @@ def test_files_are_the_same_each_time(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name in ("first", "second"):
-            plots.save(plots.plot_regret(CASES["alike"]), tmp_path, name)
+            plot.save(plot.plot_regret(CASES["alike"]), tmp_path, name)
     for end in ("png", "svg"):
         assert (tmp_path / f"first.{end}").read_bytes() == (tmp_path / f"second.{end}").read_bytes()
     assert b"policy 0" in (tmp_path / "first.svg").read_bytes()
 
 
 def test_a_process_aside_writes_the_same_bytes(tmp_path):
-    figure = plots.plot_regret(CASES["alike"])
+    figure = plot.plot_regret(CASES["alike"])
     (tmp_path / "aside").mkdir()
-    with plots.saving_aside() as save:
+    with plot.save_in_background() as save:
         save(figure, tmp_path / "aside", "regret")
-    plots.save(figure, tmp_path, "regret")
+    plot.save(figure, tmp_path, "regret")
     for name in ("regret.png", "regret.svg"):
         assert (tmp_path / "aside" / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
 def test_what_fails_aside_fails_here(tmp_path):
-    with pytest.raises(FileNotFoundError), plots.saving_aside() as save:
-        save(plots.plot_regret(CASES["alike"]), tmp_path / "nowhere", "regret")
+    with pytest.raises(FileNotFoundError), plot.save_in_background() as save:
+        save(plot.plot_regret(CASES["alike"]), tmp_path / "nowhere", "regret")
