@@ -20,10 +20,9 @@ import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
-from hrprob._core.random_numbers import trial_keys
+from hrprob._core.random_numbers import Source, trial_keys
 from hrprob._core.records import record
 from hrprob.problem import Problem
-from hrprob.simulation.arrivals import arrivals
 
 __all__ = ["PARTITIONS", "SAMPLE", "Cells", "Partition"]
 
@@ -136,11 +135,24 @@ def _sample(problem: Problem, with_beta: bool) -> np.ndarray:
     """Return the features of a sample of users, one row per user."""
     with double_precision():
         keys = trial_keys(_SEED, np.array([_TRIAL]))
-        sample = arrivals(problem, keys, np.arange(1, SAMPLE + 1, dtype=np.uint32))
-    points = np.asarray(sample.contexts)[..., 0].reshape(SAMPLE, -1)
+        drawn, beta = _draw(problem, keys, jnp.arange(1, SAMPLE + 1, dtype=jnp.uint32))
+        contexts = _place(problem, drawn)
+    points = np.asarray(contexts)[..., 0].reshape(SAMPLE, -1)
     if with_beta:
-        points = np.column_stack([points, np.asarray(sample.beta)[:, 0]])
+        points = np.column_stack([points, np.asarray(beta)[:, 0]])
     if not np.all(np.isfinite(points)):
         remedy = "distances to it are infinite"
         raise InvalidInput("with_beta", "must be false where β is infinite", True, remedy)
     return points
+
+
+@jax.jit
+def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Any:
+    source = Source(keys, users)
+    return problem.contexts.draw(source, problem.dimension), problem.satisfaction.draw(source)
+
+
+@jax.jit
+def _place(problem: Problem, drawn: Any) -> jax.Array:
+    # Compiled apart from the draws, as for arrivals: see hrprob.problem.contexts.
+    return problem.contexts.place(drawn)
