@@ -275,7 +275,11 @@ def _numbers(field: str, written: Any, folder: Path) -> Any:
     """Return numbers as they were written, or the path of the file that holds them."""
     if isinstance(written, str):
         if not (written and written.isprintable()):
-            remedy = "it contains a control character" if written else "name a CSV file, or give the numbers"
+            remedy = (
+                "it has a control character, and no path has one"
+                if written
+                else "name a CSV file, or give the numbers"
+            )
             raise InvalidInput(field, "must be the path of a file", written, remedy)
         return folder / written
     if isinstance(written, list | int | float | bool):
