@@ -50,7 +50,7 @@ in an installed distribution    an entry point of the group ``hrprob.<family>`` 
                                     logistic = "my_package.logistic"
 ==============================  ===========================================================================
 
-**Making an instance.** :meth:`Registry.make` takes what somebody wrote: an instance, a kind, or a table with a kind
+**Making an instance.** :meth:`Registry.make` takes what a user wrote: an instance, a kind, or a table with a kind
 and parameters, ``{ kind = "logistic", scale = 0.6 }``. Unknown kinds and parameters are reported with the nearest
 known name. Two class attributes say what it cannot guess:
 
@@ -178,7 +178,7 @@ class Registry(Generic[T]):
         return not isinstance(value, type) and all(hasattr(value, name) for name in self.requires)
 
     def make(self, written: Any, *, field: str | None = None, folder: Path | None = None) -> T:
-        """Return a member of the family from what somebody wrote.
+        """Return a member of the family from what a user wrote.
 
         Parameters
         ----------
@@ -275,7 +275,11 @@ def _numbers(field: str, written: Any, folder: Path) -> Any:
     """Return numbers as they were written, or the path of the file that holds them."""
     if isinstance(written, str):
         if not (written and written.isprintable()):
-            remedy = "it contains a control character" if written else "name a CSV file, or give the numbers"
+            remedy = (
+                "it has a control character, and no path has one"
+                if written
+                else "name a CSV file, or give the numbers"
+            )
             raise InvalidInput(field, "must be the path of a file", written, remedy)
         return folder / written
     if isinstance(written, list | int | float | bool):

@@ -216,5 +216,5 @@ def _described(part: Any) -> Any:
     if not hasattr(cls, "gather_pytree_data_fields"):
         return describe(part)
     names = sorted({*cls.gather_pytree_data_fields(), *cls.gather_pytree_aux_fields()})
-    held = {name: _described(vars(part).get(name)) for name in names if not name.startswith("_")}
-    return {"kind": cls.__name__} | {name: value for name, value in held.items() if value is not None}
+    fields = {name: _described(vars(part).get(name)) for name in names if not name.startswith("_")}
+    return {"kind": cls.__name__} | {name: value for name, value in fields.items() if value is not None}

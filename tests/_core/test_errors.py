@@ -1,4 +1,4 @@
-"""Messages: what it must be, what was got, what would do."""
+"""Messages have three parts: what the field must be, which value it has, and a remedy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_message_has_three_parts() -> None:
     assert isinstance(error, ValueError)
 
 
-def test_field_within_a_parent() -> None:
+def test_a_field_is_named_inside_its_parents() -> None:
     error = InvalidInput("low", "must be a number", "x", "why").within("satisfaction").within("problem")
     assert str(error) == "`problem.satisfaction.low` must be a number, got 'x': why"
 
@@ -35,14 +35,14 @@ def test_arrays_are_shown_as_numbers(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [1, 1.0, np.float32(1), np.int64(1), Fraction(1)])
-def test_any_real_number_will_do(value: Any) -> None:
+def test_any_real_number_is_accepted(value: Any) -> None:
     number = check_number("x", value, low=0, high=1, remedy="why")
     assert number == 1.0
     assert type(number) is float
 
 
 @pytest.mark.parametrize("value", [True, "1", None, math.nan, math.inf, -math.inf, 1j, [1.0], np.zeros(1)])
-def test_what_is_no_number(value: Any) -> None:
+def test_other_values_are_not_numbers(value: Any) -> None:
     with pytest.raises(InvalidInput, match="`x` must be a finite number"):
         check_number("x", value, remedy="why")
 
@@ -57,13 +57,13 @@ def test_what_is_no_number(value: Any) -> None:
         (2, {"low": 0, "high": 1}, r"must lie in \[0, 1\]"),
     ],
 )
-def test_ranges(value: float, limits: dict[str, Any], must: str) -> None:
+def test_values_outside_a_range_are_refused(value: float, limits: dict[str, Any], must: str) -> None:
     with pytest.raises(InvalidInput, match=must):
         check_number("x", value, remedy="why", **limits)
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, True, "1", None])
-def test_counts(value: Any) -> None:
+def test_counts_are_whole_numbers(value: Any) -> None:
     with pytest.raises(InvalidInput, match="`n` must be a whole number of at least 1"):
         check_count("n", value, remedy="why")
     assert check_count("n", np.int32(3), remedy="why") == 3
@@ -94,6 +94,6 @@ def test_vectors() -> None:
         ([1, math.nan], "must hold finite numbers only"),
     ],
 )
-def test_what_is_no_vector(value: Any, must: str) -> None:
+def test_other_values_are_not_vectors(value: Any, must: str) -> None:
     with pytest.raises(InvalidInput, match=must):
         check_vector("v", value, dimension=2, remedy="why")

@@ -41,7 +41,7 @@ NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("levels", "function"): {"function": f"{__name__}:level"},
 }
 CASES = [(family, kind) for family, registry in FAMILIES.items() for kind in registry.kinds()]
-EVERY_KIND = pytest.mark.parametrize(("family", "kind"), CASES, ids="-".join)
+EVERY_KIND = pytest.mark.parametrize(("family", "kind"), CASES, ids=[" ".join(case) for case in CASES])
 
 
 def table(family: str, kind: str) -> dict[str, Any]:

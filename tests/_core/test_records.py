@@ -35,7 +35,7 @@ class Pair:
     hidden: Any = dataclasses.field(default=5, init=False, repr=False)
 
 
-def test_is_frozen() -> None:
+def test_records_are_frozen() -> None:
     point = Point(1)
     assert isinstance(point.x, float)
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -55,7 +55,7 @@ def test_leaves_have_names() -> None:
     assert paths[:2] == [".left.x", ".left.y"]
 
 
-def test_is_checked_only_when_written() -> None:
+def test_is_checked_only_when_made_by_a_user() -> None:
     point = Point(1.0)
     made.clear()
     doubled = jax.jit(lambda p: jax.tree.map(lambda leaf: 2 * leaf, p))(point)
@@ -84,7 +84,7 @@ def test_with_fields_checks_nothing() -> None:
     assert not made
 
 
-def test_can_be_pickled() -> None:
+def test_records_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(Point(1.0, 4.0, "z"))) == Point(1.0, 4.0, "z")
 
 

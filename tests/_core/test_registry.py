@@ -35,14 +35,14 @@ def shapes() -> Registry[Any]:
 
 
 def test_a_kind_belongs_to_one_class(shapes: Registry[Any]) -> None:
-    def somebodys(module: str) -> Any:
+    def register_mine(module: str) -> Any:
         return shapes.register("mine")(type("Mine", (), {"__module__": module}))
 
-    first, again = somebodys("one"), somebodys("one")
+    first, again = register_mine("one"), register_mine("one")
     assert first.kind == again.kind == "mine"
     assert shapes.kinds()["mine"] is again
     with pytest.raises(InvalidInput, match=r"got 'mine': it belongs to Mine of one") as complaint:
-        somebodys("two")
+        register_mine("two")
     assert complaint.value.field == "kind"
     assert shapes.kinds()["mine"] is again
 
@@ -87,33 +87,33 @@ def test_paths_begin_in_the_folder(shapes: Registry[Any]) -> None:
         (3, "shape", "must be one of the shapes"),
     ],
 )
-def test_what_cannot_be_made_is_named(shapes: Registry[Any], written: Any, field: str, words: str) -> None:
+def test_errors_name_the_field(shapes: Registry[Any], written: Any, field: str, words: str) -> None:
     with pytest.raises(InvalidInput, match=f"^`{field}` .*{words}"):
         shapes.make(written)
 
 
-def test_a_class_is_to_be_called(shapes: Registry[Any]) -> None:
+def test_a_class_must_be_called(shapes: Registry[Any]) -> None:
     with pytest.raises(InvalidInput, match=r"call it: Square\(\)"):
         shapes.make(shapes.get("square"))
 
 
 def test_entry_points_are_loaded_once(shapes: Registry[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = []
-    somebodys = types.ModuleType("somebodys_shapes")
-    monkeypatch.setitem(sys.modules, "somebodys_shapes", somebodys)
+    register_mine = types.ModuleType("other_shapes")
+    monkeypatch.setitem(sys.modules, "other_shapes", register_mine)
 
     def load(self: importlib.metadata.EntryPoint) -> Any:
         loaded.append(self.value)
-        shapes.register("ring")(type("Ring", (), {"__module__": "somebodys_shapes", "area": 1}))
-        return somebodys
+        shapes.register("ring")(type("Ring", (), {"__module__": "other_shapes", "area": 1}))
+        return register_mine
 
-    entry = importlib.metadata.EntryPoint("ring", "somebodys_shapes", "hrprob.shapes")
+    entry = importlib.metadata.EntryPoint("ring", "other_shapes", "hrprob.shapes")
     monkeypatch.setattr(importlib.metadata.EntryPoint, "load", load)
     monkeypatch.setattr(module.importlib.metadata, "entry_points", lambda group: [entry])
     module._load_entry_points.cache_clear()
     assert shapes.make("ring").area == 1
     assert "ring" in list(shapes)
-    assert loaded == ["somebodys_shapes"]
+    assert loaded == ["other_shapes"]
     module._load_entry_points.cache_clear()
 
 
@@ -124,10 +124,10 @@ def test_an_entry_point_that_fails_is_named(
     def load(self: importlib.metadata.EntryPoint) -> Any:
         raise error
 
-    entry = importlib.metadata.EntryPoint("ring", "somebodys_shapes", "hrprob.shapes")
+    entry = importlib.metadata.EntryPoint("ring", "other_shapes", "hrprob.shapes")
     monkeypatch.setattr(importlib.metadata.EntryPoint, "load", load)
     monkeypatch.setattr(module.importlib.metadata, "entry_points", lambda group: [entry])
     module._load_entry_points.cache_clear()
-    with pytest.raises(InvalidInput, match=r"entry point hrprob.shapes.*somebodys_shapes.*uninstall"):
+    with pytest.raises(InvalidInput, match=r"entry point hrprob.shapes.*other_shapes.*uninstall"):
         shapes.kinds()
     module._load_entry_points.cache_clear()

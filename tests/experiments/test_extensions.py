@@ -223,7 +223,7 @@ UNUSABLE = [
     ({"noise": {"kind": "student-t", "df": 2}}, "problem.noise.df", "no variance"),
     ({"noise": {"kind": "student-t", "fd": 3}}, "problem.noise.fd", "the keys here are kind, df"),
     ({"noise": "studnt-t"}, "problem.noise", "did you mean `student-t`?"),
-    ({"objective": {"kind": "threshold", "level": "high"}}, "problem.objective.level", "held against"),
+    ({"objective": {"kind": "threshold", "level": "high"}}, "problem.objective.level", "compared with"),
     (
         {"satisfaction": {"kind": "hidden", "of": 3}},
         "problem.satisfaction.of",

@@ -1,33 +1,41 @@
-"""Rows in place, and functions that run for some members of a batch only."""
+"""Rows of a buffer, read and written on any batch axis, against NumPy."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hrprob.numerics.control_flow import one_by_one
+from hrprob.numerics.buffers import read_rows, write_rows
+
+BUFFER = np.arange(24.0).reshape(3, 4, 2)  # (batch, rows, columns)
 
 
-@pytest.mark.parametrize("axis", [0, -1])
-@pytest.mark.parametrize("picked", [[], [1], [0, 2], [0, 1, 2]])
-def test_one_by_one_runs_for_those_members_alone_for_which_the_condition_holds(axis, picked):
-    ran = []
-
-    def double(value, given):
-        note = jax.pure_callback(lambda own: ran.append(float(own)) or own, value[0], value[0])
-        return given * value + 0 * note
-
-    condition = np.isin(np.arange(3), picked)
-    value = np.arange(6.0).reshape(3, 2) + 1
-    run = jax.vmap(lambda condition, value: one_by_one(condition, double, value, jnp.asarray(2.0)), (0, axis))
-    found = jax.jit(run)(condition, value if axis == 0 else value.T)
-    np.testing.assert_array_equal(found, np.where(condition[:, None], 2 * value, value))
-    assert ran == [value[member, 0] for member in picked]
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("first", [1, np.array([0, 1, 2])], ids=["one place", "a place per member"])
+def test_rows_are_read(axis, first):
+    batched = None if np.ndim(first) == 0 else 0
+    read = jax.jit(jax.vmap(lambda buffer, first: read_rows(buffer, first, 2), (axis, batched)))
+    rows = read(np.moveaxis(BUFFER, 0, axis), first)
+    for member, start in enumerate(np.broadcast_to(first, 3)):
+        np.testing.assert_array_equal(rows[member], BUFFER[member, start : start + 2])
 
 
-def test_one_by_one_in_a_batch_of_batches():
-    condition = np.asarray([[True, False], [False, False], [True, True]])
-    run = lambda condition, value: one_by_one(condition, jnp.add, value, jnp.asarray(1.0))  # noqa: E731
-    found = jax.vmap(jax.vmap(run))(condition, np.zeros((3, 2)))
-    np.testing.assert_array_equal(found, condition.astype(float))
-    assert float(run(True, jnp.asarray(0.5))) == 1.5
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("place", [2, np.array([0, 1, 2])], ids=["one place", "a place per member"])
+@pytest.mark.parametrize("shared", [False, True], ids=["own rows", "shared rows"])
+def test_rows_are_written(axis, place, shared):
+    rows = -np.arange(12.0).reshape(3, 2, 2)
+    batched = None if np.ndim(place) == 0 else 0
+    write = jax.jit(jax.vmap(write_rows, (axis, None if shared else 0, batched)))
+    after = write(np.moveaxis(BUFFER, 0, axis), rows[0] if shared else rows, place)
+    for member, start in enumerate(np.broadcast_to(place, 3)):
+        wanted = BUFFER[member].copy()
+        wanted[start : start + 2] = rows[0 if shared else member]
+        np.testing.assert_array_equal(after[member], wanted)
+
+
+def test_a_shared_buffer_gets_one_copy_per_member():
+    rows = np.arange(6.0).reshape(3, 1, 2)
+    after = jax.vmap(lambda row: write_rows(jnp.zeros((4, 2)), row, 1))(rows)
+    np.testing.assert_array_equal(after[:, 1], rows[:, 0])
+    assert not np.any(np.delete(np.asarray(after), 1, axis=1))

@@ -1,4 +1,4 @@
-"""Factors are right for any size and batch, and larger matrices are never handed over in batches."""
+"""Factors equal those of NumPy for any size and batch, and larger matrices are never factored in batches."""
 
 import re
 
@@ -22,7 +22,7 @@ def matrices(*shape):
 
 
 @pytest.mark.parametrize("shape", [(1,), (4,), (8,), (9,), (20,), (3, 4), (3, 12), (2, 3, 12)])
-def test_factors_are_those_of_numpy(shape):
+def test_factors_equal_those_of_numpy(shape):
     given = matrices(*shape)
     with double_precision():
         # Trials lie on the last axis.
@@ -50,8 +50,8 @@ def test_factors_are_those_of_numpy(shape):
         pytest.param("thompson", {"engine": "smc"}, marks=pytest.mark.slow),
     ],
 )
-def test_no_policy_hands_over_a_batch(kind, parameters):
-    """With a batch of larger matrices, programs that run side by side could wait for each other for good."""
+def test_no_policy_factors_a_batch_of_larger_matrices(kind, parameters):
+    """With a batch of larger matrices, programs that run in parallel could deadlock."""
     d, trials = 12, 3
     problem = hrprob.Problem(theta=np.full(d, 0.1), phi=np.full(d, 0.1), contexts=hrprob.Sphere(4))
     with double_precision():

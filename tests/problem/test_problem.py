@@ -71,8 +71,8 @@ def test_a_policy_knows_no_truth() -> None:
     known = problem.known(100)
     assert (known.dimension, known.actions, known.users) == (2, 20, 100.0)
     assert problem.sets is None
-    told = repr(known)
-    assert not any(number in told for number in ("123", "456", "789", "321"))
+    shown = repr(known)
+    assert not any(number in shown for number in ("123", "456", "789", "321"))
 
 
 def test_finite_sets_are_known() -> None:

@@ -63,13 +63,13 @@ def test_a_run_from_files_is_described_and_can_be_repeated(tmp_path: Path) -> No
         "policy": [{"kind": "oracle"}],
     }
     experiment = config.from_data(data, tmp_path)
-    told = json.loads(json.dumps(config.resolved(experiment)))
+    resolved = json.loads(json.dumps(config.resolved(experiment)))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert told["problem"]["contexts"] == {"kind": "sequence", "users": str(path), "sha256": digest}
-    assert config.resolved(config.from_data(told)) == told
+    assert resolved["problem"]["contexts"] == {"kind": "sequence", "users": str(path), "sha256": digest}
+    assert config.resolved(config.from_data(resolved)) == resolved
     # Another file in its place is noticed.
     write_contexts(path, 0.5 * SETS)
-    error = complaint(lambda: config.from_data(told))
+    error = complaint(lambda: config.from_data(resolved))
     assert error.field == "problem.contexts.sha256"
     assert "not the file that was meant" in str(error)
 

@@ -45,7 +45,7 @@ class LevelDistribution(SeenLevels):
         raise NotImplementedError
 
     def nodes(self) -> Nodes:
-        """Return the distribution as a weighted sum over levels."""
+        """Return the distribution as a weighted sum over levels; parameters may be traced, so write it with jax.numpy."""
         raise NotImplementedError
 
     def mean_lifetime(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:

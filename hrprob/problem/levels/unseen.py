@@ -67,8 +67,8 @@ def highest_floor(noise: Noise, u: np.ndarray, w: np.ndarray) -> float:
 def _check_distribution(of: Any) -> None:
     if not isinstance(of, LevelDistribution):
         remedy = (
-            "values are averages over it; take uniform, normal or empirical levels, "
-            'and for one level { kind = "empirical", levels = [x] }'
+            "values are averaged over it: take uniform, normal or empirical levels; "
+            'for one level take { kind = "empirical", levels = [x] }'
         )
         raise InvalidInput("of", "must be a distribution of levels", of, remedy)
     count = len(of.nodes().levels)

@@ -49,9 +49,9 @@ def test_directions_are_uniform(kind: Any, dimension: int) -> None:
     bound = ERRORS * np.where(np.eye(d, dtype=bool), error_on, error_off) + 1e-12
     assert np.all(np.abs(second - np.eye(d) / d) < bound)
     if d > 1:
-        # (1 + x₁)/2 has the law Beta((d − 1)/2, (d − 1)/2).
-        law = stats.beta((d - 1) / 2, (d - 1) / 2)
-        assert stats.kstest((1 + directions[:, 0]) / 2, law.cdf).pvalue > 1e-4
+        # (1 + x₁)/2 has the distribution Beta((d − 1)/2, (d − 1)/2).
+        beta = stats.beta((d - 1) / 2, (d - 1) / 2)
+        assert stats.kstest((1 + directions[:, 0]) / 2, beta.cdf).pvalue > 1e-4
 
 
 def test_sphere_has_radius_one() -> None:

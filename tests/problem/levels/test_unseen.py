@@ -107,10 +107,10 @@ def test_levels_are_refused_exactly_below_the_highest_lowest_outcome() -> None:
 
     angles = np.linspace(0.0, 2 * math.pi, 721)
     near = angles[np.argmax([bound(angle) for angle in angles])]
-    found = optimize.minimize_scalar(
+    maximum = optimize.minimize_scalar(
         lambda angle: -bound(angle), bracket=(near - 0.01, near + 0.01), tol=1e-9
     )
-    highest = -found.fun
+    highest = -maximum.fun
     assert highest == pytest.approx(-1.63490560, abs=1e-8)
 
     def problem(low: float) -> hrprob.Problem:
