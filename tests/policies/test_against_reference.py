@@ -63,7 +63,7 @@ def check_against_reference(reference: type, policy: Any, problem: hrprob.Proble
                 close = 1e-8 * max(1.0, abs(float(index.max())))
                 assert index[action] >= index.max() - close, (trial, place, action, index)
                 outcomes = arrived.mean[place, action, trial] + (
-                    arrived.deviation[place, action, trial] * noise[place, :, trial]
+                    arrived.sd[place, action, trial] * noise[place, :, trial]
                 )
                 length = int(run.lifetime.values[0, trial, place])
                 assert length == int(np.argmax(np.asarray(outcomes) < beta)) + 1
