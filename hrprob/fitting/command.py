@@ -1,11 +1,11 @@
-"""``hrprob fit``: fit a file of rounds, print the summary, and write a folder of results.
+"""``hrprob fit``: a file of rounds, its posterior, and what is left of it in a folder.
 
 ================================  ====================================================
-file                              contents
+file                              what it has
 ================================  ====================================================
 posterior.nc                      everything, as :meth:`Posterior.load` and ArviZ read it
 summary.json                      the table of parameters, k̂, divergences, concerns
-manifest.json                     configuration, seed, versions, times
+manifest.json                     what was fitted, with what, seed, versions, times
 coefficients.png, .svg            :func:`~hrprob.fitting.figures.plot_coefficients`
 outcomes.png, .svg                :func:`~hrprob.fitting.figures.plot_outcomes`
 ================================  ====================================================
@@ -42,10 +42,10 @@ _PACKAGES = ("arviz-base", "arviz-stats", "scipy")
 
 
 def run(arguments: Namespace, say: Callable[[str], None], command: list[str]) -> None:
-    """Fit as the arguments of the command line ask, print the summary, and write the files into ``--out``."""
+    """Fit what the arguments of the command line ask for, print it, and write it where told."""
     wall, cpu = time.perf_counter(), time.process_time()
     asked = _named("prob", lambda: check_prob(arguments.prob)), _asked(arguments)
-    # Read once: a pipe cannot be read again.
+    # Read once: what a pipe gave is gone.
     content = read_file(arguments.file)
     table = parse_table(content, arguments.file)
     if arguments.out is None:
@@ -64,9 +64,11 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str]) ->
         }
         write(folder, posterior, asked[0], facts)
     _print(posterior, asked[0], say)
-    thinned = [f"one draw in {k} of {name}" for name, k in tree.thinning(posterior).items() if k > 1]
+    thinned = [f"{name} one in {k}" for name, k in tree.thinning(posterior).items() if k > 1]
     if thinned:
-        say(f"{len(posterior.table)} rounds are many: posterior.nc has {', '.join(thinned)}")
+        say(
+            f"{len(posterior.table)} rounds are many: of the draws, posterior.nc has in {', in '.join(thinned)}"
+        )
     say(f"\nresults in {arguments.out}")
 
 
@@ -108,7 +110,7 @@ def _print(posterior: Posterior, prob: float, say: Callable[[str], None]) -> Non
 
 
 def _asked(arguments: Namespace) -> dict[str, Any]:
-    """Return the keywords of :func:`fit`; errors name the options of the command line."""
+    """Return the keywords of :func:`fit`, complaints naming the options of the command line."""
     link = _named("link-", lambda: Affine(arguments.link_slope, arguments.link_offset))
     bounds = _named("bound-", lambda: Bounds(arguments.bound_theta, arguments.bound_phi))
     _check_variance(link, bounds)
@@ -152,7 +154,7 @@ def _fit(table: Any, asked: dict[str, Any]) -> Posterior:
 
 
 def _named(option: str, make: Callable[[], Any]) -> Any:
-    """Return the result of ``make``; errors name the option, completed by the field if it ends in a dash."""
+    """Return what ``make`` makes, complaints naming the option (those that begin so, if it ends in a dash)."""
     try:
         return make()
     except InvalidInput as error:
