@@ -33,7 +33,7 @@ def plot_coefficients(posterior: Posterior, prob: float = 0.9) -> Figure:
 
     Examples
     --------
-    >>> import hrprob
+    >>> import hrprob  # slow
     >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
     >>> [axes.get_title(loc="left") for axes in plot_coefficients(posterior).axes]
     ['θ, of the mean', 'φ, of the variance']
