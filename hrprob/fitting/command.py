@@ -1,11 +1,11 @@
-"""``hrprob fit``: a file of rounds, its posterior, and what is left of it in a folder.
+"""``hrprob fit``: fit a file of rounds, print the summary, and write a folder of results.
 
 ================================  ====================================================
-file                              what it has
+file                              contents
 ================================  ====================================================
 posterior.nc                      everything, as :meth:`Posterior.load` and ArviZ read it
 summary.json                      the table of parameters, k̂, divergences, concerns
-manifest.json                     what was fitted, with what, seed, versions, times
+manifest.json                     configuration, seed, versions, times
 coefficients.png, .svg            :func:`~hrprob.fitting.figures.plot_coefficients`
 outcomes.png, .svg                :func:`~hrprob.fitting.figures.plot_outcomes`
 ================================  ====================================================
@@ -29,7 +29,8 @@ from hrprob._core.records import describe
 from hrprob._core.tables import kind_or_table
 from hrprob.fitting import figures, summary, tree
 from hrprob.fitting.fit import fit
-from hrprob.fitting.posterior import Posterior, check_prob
+from hrprob.fitting.intervals import check_prob
+from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import parse_table, read_file
 from hrprob.io import output
 from hrprob.plot import plots
@@ -41,10 +42,10 @@ _PACKAGES = ("arviz-base", "arviz-stats", "scipy")
 
 
 def run(arguments: Namespace, say: Callable[[str], None], command: list[str]) -> None:
-    """Fit what the arguments of the command line ask for, print it, and write it where told."""
+    """Fit as the arguments of the command line ask, print the summary, and write the files into ``--out``."""
     wall, cpu = time.perf_counter(), time.process_time()
     asked = _named("prob", lambda: check_prob(arguments.prob)), _asked(arguments)
-    # Read once: what a pipe gave is gone.
+    # Read once: a pipe cannot be read again.
     content = read_file(arguments.file)
     table = parse_table(content, arguments.file)
     if arguments.out is None:
@@ -63,11 +64,9 @@ def run(arguments: Namespace, say: Callable[[str], None], command: list[str]) ->
         }
         write(folder, posterior, asked[0], facts)
     _print(posterior, asked[0], say)
-    thinned = [f"{name} one in {k}" for name, k in tree.thinning(posterior).items() if k > 1]
+    thinned = [f"one draw in {k} of {name}" for name, k in tree.thinning(posterior).items() if k > 1]
     if thinned:
-        say(
-            f"{len(posterior.table)} rounds are many: of the draws, posterior.nc has in {', in '.join(thinned)}"
-        )
+        say(f"{len(posterior.table)} rounds are many: posterior.nc has {', '.join(thinned)}")
     say(f"\nresults in {arguments.out}")
 
 
@@ -109,7 +108,7 @@ def _print(posterior: Posterior, prob: float, say: Callable[[str], None]) -> Non
 
 
 def _asked(arguments: Namespace) -> dict[str, Any]:
-    """Return the keywords of :func:`fit`, complaints naming the options of the command line."""
+    """Return the keywords of :func:`fit`; errors name the options of the command line."""
     link = _named("link-", lambda: Affine(arguments.link_slope, arguments.link_offset))
     bounds = _named("bound-", lambda: Bounds(arguments.bound_theta, arguments.bound_phi))
     _check_variance(link, bounds)
@@ -153,7 +152,7 @@ def _fit(table: Any, asked: dict[str, Any]) -> Posterior:
 
 
 def _named(option: str, make: Callable[[], Any]) -> Any:
-    """Return what ``make`` makes, complaints naming the option (those that begin so, if it ends in a dash)."""
+    """Return the result of ``make``; errors name the option, completed by the field if it ends in a dash."""
     try:
         return make()
     except InvalidInput as error:

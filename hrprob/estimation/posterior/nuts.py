@@ -1,11 +1,10 @@
-"""The No-U-Turn sampler of NumPyro: the reference that the other engines are held against.
+"""The No-U-Turn sampler of NumPyro: the reference that the other engines are compared with.
 
-Chains run side by side in one compiled program. The data are padded to a power of two
-and enter as arguments, as do the parameters of model and prior: a growing stream
-compiles anew only when it outgrows its padding. A fit can start from the draws of the
-last one.
+All chains run in one compiled program. The data are padded to a power of two and enter as
+arguments, as do the parameters of model and prior: growing data compile a new program only
+when they outgrow their padding. A fit can start from the draws of the last one.
 
-What is sampled is the model's program, so latent sites beyond θ and φ are sampled along
+The model's program is sampled with all of its latent sites, those beyond θ and φ included
 (:mod:`.sites`).
 """
 
@@ -33,18 +32,18 @@ __all__ = ["NUTS", "Chains", "divergences"]
 
 
 class Chains(NamedTuple):
-    """The draws of all chains, and how the sampler fared."""
+    """The draws of all chains, and the sampler's statistics."""
 
-    z: jax.Array  # (chains, draws, 2d), and further where the program has further sites
+    z: jax.Array  # (chains, draws, 2d), and more where the program has more sites
     log_density: jax.Array  # (chains, draws) ln p(z), up to a constant
     diverging: jax.Array  # (chains, draws) bool
     steps: jax.Array  # (chains, draws) leapfrog steps
     accept: jax.Array  # (chains, draws) mean acceptance probability
     step_size: jax.Array  # (chains, draws)
-    energy: jax.Array  # (chains, draws) −ln p(z) and the kinetic part, before the last step
+    energy: jax.Array  # (chains, draws) −ln p(z) plus the kinetic energy, before the last step
 
     def statistics(self) -> dict[str, np.ndarray]:
-        """Return how the sampler fared, by the names that ArviZ has for it."""
+        """Return the sampler's statistics by ArviZ's names."""
         steps = np.asarray(self.steps)
         return {
             "lp": np.asarray(self.log_density),
@@ -59,16 +58,16 @@ class Chains(NamedTuple):
 
 @register("nuts", static=("chains", "warmup", "draws", "depth"))
 class NUTS(BatchEngine):
-    """The engine ``nuts``.
+    """The engine ``nuts``: exact up to Monte Carlo error.
 
     Parameters
     ----------
     chains, warmup, draws : int
-        Chains, and of each the iterations that adapt it and those that are kept.
+        The number of chains, and per chain the iterations of adaptation and the draws after it.
     accept : float
-        Acceptance probability that the step size is adapted to.
+        Target acceptance probability of the adaptation of the step size.
     depth : int
-        Most doublings of a trajectory.
+        Largest number of doublings of a trajectory.
     """
 
     kind: ClassVar[str]
@@ -98,19 +97,19 @@ class NUTS(BatchEngine):
         set_frozen(self, accept=accept)
 
     def fit(self, target: Target, data: Data, key: jax.Array, start: Any = None) -> Chains:
-        """Return draws from the posterior given ``data``; ``start`` are draws of z of a fit before it.
+        """Return draws from the posterior given ``data``; ``start`` are draws of z of an earlier fit.
 
-        The chains then begin at some of those, with their covariance as metric, shrunk as Stan
-        does: few draws lie in a subspace, which no chain would leave.
+        Each chain then begins at one of those, with their covariance as inverse mass matrix, shrunk as
+        Stan does: few draws span a subspace only, which no chain would leave.
         """
         by_start, by_run, by_pick = jax.random.split(key, 3)
         wide, sites = program.padded(target, data)
         size = program.size(target, sites)
-        # In these coordinates the prior's own scale is 1.
+        # In these coordinates the uniform prior has standard deviation 1.
         first, metric = 0.5 * jax.random.normal(by_start, (self.chains, size)), jnp.eye(size)
         if start is not None:
             draws = jnp.asarray(getattr(start, "z", start))
-            known = draws.shape[-1]  # what a policy kept has no sites beyond θ and φ
+            known = draws.shape[-1]  # draws that a policy kept have no sites beyond θ and φ
             draws = draws.reshape(-1, known)
             picks = jax.random.randint(by_pick, (self.chains,), 0, draws.shape[0])
             first = first.at[:, :known].set(draws[picks])
@@ -136,7 +135,7 @@ class NUTS(BatchEngine):
 
 
 def _shrunk_covariance(draws: jax.Array) -> jax.Array:
-    """Return the covariance of draws (n, k), with the weight of five draws of variance 10⁻³; of one draw it is 0."""
+    """Return the covariance of draws (n, k) shrunk towards 10⁻³·I, which has the weight of five draws."""
     n, k = draws.shape
     away = draws - jnp.mean(draws, axis=0)
     covariance = away.T @ away / max(n - 1, 1)
@@ -182,7 +181,7 @@ def _run(
                 energy=state.energy,
             )
 
-        # Warm-up and draws in one loop: `move`, the large part of the program, stands in it once.
+        # Warm-up and draws in one loop: `move`, most of the program, is compiled once.
         every = lax.scan(keep, state, None, engine.warmup + engine.draws)[1]
         return jax.tree.map(lambda leaf: leaf[engine.warmup :], every)
 
