@@ -38,6 +38,7 @@ from hrprob.diagnostics.calibration import coverage, sigma2_pit
 from hrprob.diagnostics.contributions import contributions
 from hrprob.diagnostics.designs import designs
 from hrprob.diagnostics.estimates import compare_estimates, efficiency
+from hrprob.diagnostics.glse_of_each import first_users, glse_of_each
 from hrprob.diagnostics.health import health_concerns, sampler_health
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.model_comparison import compare_models
@@ -75,7 +76,9 @@ __all__ = [
     "diagnose",
     "draw_truths",
     "efficiency",
+    "first_users",
     "gather",
+    "glse_of_each",
     "health_concerns",
     "loo_pit",
     "posteriors",
