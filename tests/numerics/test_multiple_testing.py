@@ -1,6 +1,7 @@
 """Holm's adjusted p-values against the definition, in order and with ties."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,3 +20,11 @@ def test_adjusted_p_values_are_the_running_maximum(p_values):
 def test_one_test_is_not_adjusted():
     assert holm([0.03]).tolist() == [0.03]
     assert holm(np.zeros(0)).size == 0
+
+
+def test_holm_is_monotone_and_no_smaller():
+    p = np.random.default_rng(3).uniform(size=50)
+    adjusted = holm(p)
+    assert np.all(adjusted >= p)
+    assert np.all(np.diff(adjusted[np.argsort(p)]) >= 0)
+    assert adjusted.min() == pytest.approx(min(50 * p.min(), 1.0))
