@@ -1,8 +1,8 @@
-"""What is conditioned on: users' stays, or single rounds.
+"""The data that models are conditioned on: users' stays, or single rounds.
 
-Both have one row a context and may be padded: a row of no rounds, or of weight 0,
-counts for nothing. Growing data padded to a power of two keep the shapes, and so the
-compiled programs, of the data before them.
+Both have one row per context and may be padded with empty rows, which have no rounds or
+weight 0. Growing data that are padded to a power of two keep their shapes, and with them
+the compiled programs, until they outgrow the padding.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Stays(NamedTuple):
-    """Stays of users under one action each: all that a normal outcome tells."""
+    """Stays of users under one action each: sufficient statistics of normal outcomes."""
 
     x: jax.Array  # (n, d)
     rounds: jax.Array  # (n,) m
@@ -42,11 +42,11 @@ class Stays(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """Single outcomes, k of them a context: what any other outcome needs."""
+    """Single outcomes, k per context, for outcomes of any other distribution."""
 
     x: jax.Array  # (n, d)
     r: jax.Array  # (n, k)
-    weight: jax.Array  # (n, k) 1, or 0 where there is nothing
+    weight: jax.Array  # (n, k) 1, or 0 where there is no outcome
 
 
 Data = Stays | Rounds
@@ -54,9 +54,9 @@ D = TypeVar("D", bound=Stays | Rounds)
 
 
 def stays(x: Any, r: Any, user: Any = None) -> Stays:
-    """Return the stays in a table of rounds: contexts x (n, d), outcomes r (n,), a label of the user.
+    """Return the stays in a table of rounds: contexts x (n, d), outcomes r (n,), and labels of the users (n,).
 
-    Rounds of one user under one context become one row. Without labels every round is
+    All rounds of one user under one context become one row. Without labels every round is
     a stay of its own.
 
     Examples
@@ -70,12 +70,12 @@ def stays(x: Any, r: Any, user: Any = None) -> Stays:
         return Stays(contexts, np.ones(len(outcomes)), outcomes, outcomes**2)  # type: ignore[arg-type]
     labels = np.asarray(user)
     if labels.shape != outcomes.shape:
-        raise InvalidInput("user", f"must have {len(outcomes)} entries", labels.shape, "one label a round")
+        raise InvalidInput("user", f"must have {len(outcomes)} entries", labels.shape, "one label per round")
     _, number = np.unique(labels, return_inverse=True)
     rows, first, place = np.unique(
         np.column_stack([number, contexts]), axis=0, return_index=True, return_inverse=True
     )
-    # In the order in which they came, not in that of their labels.
+    # In the order of their first rounds, not of their labels.
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -107,14 +107,14 @@ def pad(data: D, rows: int | None = None) -> D:
     n = data.x.shape[0]
     missing = (rows if rows is not None else 1 << max(n - 1, 0).bit_length()) - n
     if missing < 0:
-        raise InvalidInput("rows", f"must be at least {n}", rows, "padding takes nothing away")
-    # Row by row the pad is zeros: a context 0 with no outcome. NumPy compiles nothing for data of a new length.
+        raise InvalidInput("rows", f"must be at least {n}", rows, "padding only adds rows")
+    # Zeros are an empty row of either kind. NumPy, unlike JAX, compiles nothing for data of a new length.
     add = jnp.pad if is_traced(data) else np.pad
     return jax.tree.map(lambda leaf: add(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), data)
 
 
 def first_rows(data: D, rows: Any) -> D:
-    """Return the data with nothing in the rows beyond the first ``rows``, in the same shapes.
+    """Return the data in the same shapes, with the rows beyond the first ``rows`` empty.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def check_rounds(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:
     if contexts.ndim != 2 or outcomes.shape != contexts.shape[:1] or contexts.shape[1] == 0:
         shapes = (contexts.shape, outcomes.shape)
         raise InvalidInput(
-            "x, r", "must have shapes (n, d) and (n,)", shapes, "one row and one outcome a round"
+            "x, r", "must have shapes (n, d) and (n,)", shapes, "one row and one outcome per round"
         )
     columns = np.column_stack([contexts, outcomes])
     for row, column in np.argwhere(~np.isfinite(columns))[:1]:
@@ -152,7 +152,7 @@ def check_rounds(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def too_large(outcomes: np.ndarray) -> np.ndarray:
-    """Return the rows of outcomes (n,) from which on Σr² is no number any more.
+    """Return the rows of outcomes (n,) at which the running sum of squares is not finite.
 
     Examples
     --------
@@ -164,13 +164,13 @@ def too_large(outcomes: np.ndarray) -> np.ndarray:
 
 
 def too_large_at(outcome: float, where: str) -> InvalidInput:
-    """Return the complaint about an outcome that is too large."""
+    """Return the error for an outcome that is too large."""
     remedy = f"{where}; give outcomes in larger units"
     return InvalidInput("r", "must have squares that add up to a finite number", float(outcome), remedy)
 
 
-def as_numbers(name: str, values: Any, remedy: str = "one row a round") -> np.ndarray:
-    """Return values as an array of float64, or raise: nothing is masked, and nothing has an imaginary part."""
+def as_numbers(name: str, values: Any, remedy: str = "one row per round") -> np.ndarray:
+    """Return values as an array of float64, or raise where they are masked, complex or not numbers."""
     array = as_array(name, values)
     try:
         if array.dtype.kind != "c":
@@ -181,7 +181,7 @@ def as_numbers(name: str, values: Any, remedy: str = "one row a round") -> np.nd
 
 
 def as_array(name: str, values: Any) -> np.ndarray:
-    """Return values as an array, or raise where entries are masked, or rows of several lengths."""
+    """Return values as an array, or raise where entries are masked or rows differ in length."""
     if np.ma.is_masked(values):
         remedy = "drop or impute such rounds, then give its `data`"
         raise InvalidInput(
@@ -190,4 +190,4 @@ def as_array(name: str, values: Any) -> np.ndarray:
     try:
         return np.asarray(values)
     except ValueError:
-        raise InvalidInput(name, "must have rows of one length", values, "one row a round") from None
+        raise InvalidInput(name, "must have rows of one length", values, "one row per round") from None

@@ -1,7 +1,7 @@
-"""Outcome models: NumPyro programs, one a file."""
+"""Outcome models and priors: NumPyro programs, one per file."""
 
 from hrprob.models import priors
-from hrprob.models.base import MODELS, Model, make_model, register
+from hrprob.models.base import MODELS, Model, make_model, model_for_noise, register
 from hrprob.models.gaussian import Gaussian
 from hrprob.models.mixture import Mixture
 from hrprob.models.priors import PRIORS, make_prior
@@ -25,6 +25,7 @@ __all__ = [
     "first_rows",
     "make_model",
     "make_prior",
+    "model_for_noise",
     "pad",
     "priors",
     "register",

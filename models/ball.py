@@ -1,19 +1,19 @@
-r"""The ball ‖v‖ ≤ R seen from ℝᵈ: a map under which z ~ N(0, I) becomes uniform.
+r"""A map from ℝᵈ onto the ball ‖v‖ ≤ R under which z ~ N(0, I) becomes uniform.
 
 .. math:: v = R\,\frac{z}{|z|}\,F_d(|z|^2)^{1/d}, \qquad F_d \text{ the } \chi^2_d
     \text{ distribution function.}
 
-It is exact, so that the log-determinant of its Jacobian is the ratio of the two
-densities and needs no derivative. It is written as v = R·z·g(s) with s = |z|²/2, and g
+The image is exactly uniform, so the log-determinant of the Jacobian is the log ratio of the
+two densities and needs no derivative. The code writes v = R·z·g(s) with s = |z|²/2, where g
 is analytic at s = 0:
 
 .. math:: g(s) = F_d(2s)^{1/d} / \sqrt{2s}
     = \Big[\frac{e^{-s}}{\Gamma(a+1)} \sum_{k\ge0} \frac{s^k}{(a+1)\cdots(a+k)}\Big]^{1/d}/\sqrt2,
     \qquad a = d/2.
 
-The series serves below s = a, where 1 − F would cancel; above it 1 − F is a finite sum
-(with an ``erfc`` for odd d). Both are elementary, so derivatives of every order exist,
-at z = 0 and far out alike.
+The series is used below s = a, where computing F as 1 − (1 − F) would cancel; above, 1 − F is a
+finite sum (with an ``erfc`` for odd d). Both are elementary, so derivatives of every order exist,
+at z = 0 as well as for large z.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from hrprob.numerics.products import contract
 
 __all__ = ["from_ball", "gain", "gain_derivatives", "log_volume", "to_ball"]
 
-# Up to this dimension the finite sum is written out; beyond, the library's function is as good.
+# Up to this dimension the finite sum is written out; beyond, JAX's incomplete gamma function is as fast.
 _WRITTEN_OUT = 64
 _BISECTIONS = 60
 
 
 def to_ball(z: ArrayLike, radius: ArrayLike) -> jax.Array:
-    """Return the point of the ball that z (..., d) stands for.
+    """Return the image of z (..., d) in the ball.
 
     Examples
     --------
@@ -50,11 +50,11 @@ def to_ball(z: ArrayLike, radius: ArrayLike) -> jax.Array:
 
 
 def gain(s: jax.Array, dimension: int) -> jax.Array:
-    """Return g(s), by which z is stretched where |z|² = 2s.
+    """Return g(s), the factor of the map at |z|² = 2s.
 
     Examples
     --------
-    >>> f"{gain(jnp.asarray(8.0), 4):.6f}"  # |z| = 4 is all but at the surface
+    >>> f"{gain(jnp.asarray(8.0), 4):.6f}"  # |z| = 4 is almost at the surface
     '0.249811'
     """
     return jnp.exp(_log_gain(s, dimension))
@@ -81,7 +81,7 @@ def from_ball(v: ArrayLike, radius: ArrayLike) -> jax.Array:
         below = middle * gain(0.5 * middle * middle, d) < share
         return jnp.where(below, middle, low), jnp.where(below, high, middle)
 
-    # Beyond |z| = √d + 12 a normal vector does not come: the probability is under 1e-30.
+    # A normal vector has |z| above √d + 12 with a probability under 1e-30.
     ends = (jnp.zeros_like(share), jnp.full_like(share, math.sqrt(d) + 12.0))
     low, high = jax.lax.fori_loop(0, _BISECTIONS, halve, ends)
     return v * jnp.where(norm > 0, 0.5 * (low + high) / jnp.where(norm > 0, norm, 1.0), 0.0)[..., None]
@@ -101,7 +101,7 @@ def log_volume(dimension: int, radius: ArrayLike) -> jax.Array:
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
 def gain_derivatives(s: jax.Array, dimension: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return g(s) with its first two derivatives; their own derivatives need one evaluation more.
+    """Return g(s) with its first two derivatives; differentiating them costs one more evaluation.
 
     Examples
     --------
@@ -123,8 +123,8 @@ def _up_to_third(s: jax.Array, d: int, order: int) -> tuple[jax.Array, ...]:
     """Return g and its derivatives up to ``order`` from those of ln g."""
     value, *rest = (_log_gain(s, d, k) for k in range(order + 1))
     g, first, second = jnp.exp(value), rest[0], rest[1]
-    found = (g, g * first, g * (second + first**2))
-    return found if order == 2 else (*found, g * (rest[2] + 3.0 * first * second + first**3))
+    first_three = (g, g * first, g * (second + first**2))
+    return first_three if order == 2 else (*first_three, g * (rest[2] + 3.0 * first * second + first**3))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
@@ -132,7 +132,7 @@ def _log_gain(s: jax.Array, d: int, order: int = 0) -> jax.Array:
     """Return ln g(s), or one of its first three derivatives.
 
     Each is the derivative of the one before, so that derivatives in z are short programs;
-    beyond the third they are JAX's own.
+    JAX differentiates the third one itself.
     """
     return _written_out(s, d, order)
 
@@ -145,17 +145,17 @@ def _log_gain_jvp(d: int, order: int, primals: tuple[jax.Array], tangents: tuple
     return _log_gain(s, d, order), _log_gain(s, d, order + 1) * ds
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2))  # many lines, traced once for each shape of s
+@functools.partial(jax.jit, static_argnums=(1, 2))  # long, so traced once per shape of s
 def _written_out(s: jax.Array, d: int, order: int) -> jax.Array:
     a = d / 2
     small = s < a
-    # Each branch gets arguments at which it and its derivatives are harmless.
+    # The branch that is not selected gets an argument at which it and its derivatives are finite.
     near, far = jnp.where(small, s, 0.0), jnp.where(small, a, s)
     return jnp.where(small, _near(near, d, order), _far(far, d, order))
 
 
 def _near(s: jax.Array, d: int, order: int) -> jax.Array:
-    """Return what is asked for from the series S: ln g = (ln S − s − ln Γ(a+1))/d − ln 2/2."""
+    """Return the derivative of this order of ln g = (ln S − s − ln Γ(a+1))/d − ln 2/2, S being the series."""
     a = d / 2
     series = _series(s, a)
     if order == 0:
@@ -170,7 +170,7 @@ def _near(s: jax.Array, d: int, order: int) -> jax.Array:
 
 
 def _far(s: jax.Array, d: int, order: int) -> jax.Array:
-    """Return what is asked for from ln g = ln F/d − ln(2s)/2, with h = (ln F)' and its equation.
+    """Return the derivative of this order of ln g = ln F/d − ln(2s)/2, by h = (ln F)'.
 
     F' = s^{a−1}e^{−s}/Γ(a), so that h' = h·k with k = (a − 1)/s − 1 − h.
     """
@@ -211,7 +211,7 @@ def _upper_tail(s: jax.Array, d: int) -> jax.Array:
     if d > _WRITTEN_OUT:
         return gammaincc(d / 2, s)
     half = 0.5 * (d % 2)
-    # Further out s^k may overflow although e^{-s} has long made it nothing.
+    # For larger s the power s^k may overflow, although e^{-s}s^k is 0.
     bounded = jnp.minimum(s, 700.0)
     total = jnp.zeros_like(s)
     for k in range(d // 2 - 1, -1, -1):

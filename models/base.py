@@ -1,9 +1,9 @@
-r"""What every outcome model has in common: θ, φ, and the location-scale form.
+r"""The base class of outcome models: θ, φ, and the location-scale form.
 
 .. math:: r = \theta^\top x + \sqrt{f(\phi^\top x)}\,e, \qquad \mathbb{E}\,e = 0,\ \mathbb{V}\,e = 1
 
-A model says how one outcome of mean u and variance w is distributed; the program, the
-likelihood and every engine follow from that. A model in full, in a file of its own::
+A model defines the distribution of one outcome of mean u and variance w; its program and its
+likelihood follow from that, and every engine can fit it. A complete model, in a file of its own::
 
     import jax.numpy as jnp
     import numpyro.distributions as dist
@@ -16,14 +16,15 @@ likelihood and every engine follow from that. A model in full, in a file of its 
         def outcome(self, u, w):
             return dist.Laplace(u, jnp.sqrt(w / 2))
 
-What a policy takes the probability of reneging from, ``noise``, is the distribution of the outcome
-at u = 0 and w = 1; a model may give one of :mod:`hrprob.noise` instead, right further down its tail.
+A policy computes the probability of reneging under ``noise``, by default the distribution of the outcome at
+u = 0 and w = 1; a model may have one of :mod:`hrprob.noise` instead, which are accurate further into the tail.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -38,7 +39,7 @@ from hrprob.models.setting import Setting
 from hrprob.noise import FromDistribution, Noise
 from hrprob.observations import Data, Rounds
 
-__all__ = ["MODELS", "Model", "make_model", "register"]
+__all__ = ["MODELS", "Model", "make_model", "model_for_noise", "register"]
 
 M = TypeVar("M", bound=type)
 
@@ -48,24 +49,32 @@ class Model:
 
     kind: ClassVar[str]
     data: ClassVar[type] = Rounds
-    """What it is conditioned on: Rounds, or Stays where a stay's sums suffice."""
+    """The data that it is conditioned on: Rounds, or Stays where the sums over a stay suffice."""
+    noise_kind: ClassVar[str] = ""
+    """The kind of :mod:`hrprob.noise` that it has; by default the kind of the model itself."""
+
+    @classmethod
+    def for_noise(cls, noise: Noise) -> Self:
+        """Return the model of this class with the parameters of a noise of its ``noise_kind``."""
+        names = [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
+        return cls(**{name: getattr(noise, name) for name in names if hasattr(noise, name)})
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the distribution of one outcome of mean ``u`` and variance ``w``."""
-        must = "must say how one outcome is distributed"
+        must = "must define the distribution of one outcome"
         remedy = "write `outcome(self, u, w)`: a program alone is enough for nuts and svi, not for other engines or policies"
         raise InvalidInput("model", must, type(self).__name__, remedy)
 
     @property
     def noise(self) -> Noise:
-        """The standardised noise e, by which h is computed under this model."""
+        """The standardised noise e, under which h is computed."""
         with double_precision():
             return FromDistribution(self.outcome(jnp.zeros(()), jnp.ones(())))
 
     def program(self, data: Data, setting: Setting, prior: priors.Prior) -> None:
-        """Run the model as a NumPyro program; without conditioning it draws θ, φ and outcomes.
+        """Run the model as a NumPyro program, which samples θ, φ and the outcomes of ``data``'s rows.
 
-        Condition it on ``data`` with :meth:`conditioned`.
+        :meth:`conditioned` is the same program conditioned on the outcomes.
         """
         theta, phi = priors.sample(prior, setting)
         u, w = setting.moments(theta, phi, data.x)
@@ -79,7 +88,7 @@ class Model:
         numpyro.sample("r", one.mask(data.weight > 0).to_event(1))
 
     def observed(self, data: Data) -> dict[str, jax.Array]:
-        """Return what :meth:`program` is conditioned on, by the names of its sites."""
+        """Return the observed values that :meth:`program` is conditioned on, by site."""
         assert isinstance(data, Rounds)
         return {"r": data.r}
 
@@ -117,6 +126,22 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[M], M]:
     True
     """
     return MODELS.register(kind, static=static)
+
+
+def model_for_noise(noise: Noise) -> Model:
+    """Return the outcome model whose noise this is.
+
+    Examples
+    --------
+    >>> from hrprob.noise import StudentT
+    >>> model_for_noise(StudentT(df=7.0)).df
+    7.0
+    """
+    for kind, cls in MODELS.kinds().items():
+        if (cls.noise_kind or kind) == noise.kind:
+            return cls.for_noise(noise)
+    remedy = f"no outcome model has the problem's noise; choose one of {', '.join(MODELS)}"
+    raise InvalidInput("model", "must be given", None, remedy)
 
 
 def make_model(model: Any) -> Model:

@@ -1,6 +1,6 @@
 r"""Normal outcomes: r ~ N(θᵀx, f(φᵀx)), the paper's model.
 
-A stay of m rounds under one context enters by m, Σr and Σr² alone:
+The likelihood of a stay of m rounds under one context depends on m, Σr and Σr² alone:
 
 .. math:: \ln p = -\tfrac m2 \ln(2\pi w) - \frac{\sum r^2 - 2u\sum r + m u^2}{2w}.
 """
@@ -43,6 +43,7 @@ class Gaussian(Model):
 
     data: ClassVar[type] = Stays
     noise: ClassVar[Noise] = NORMAL
+    noise_kind: ClassVar[str] = "normal"
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return N(u, w)."""
@@ -84,7 +85,7 @@ class NormalStay(dist.Distribution):
         return constraints.real_vector
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """Return draws: the mean is normal, the rest of the squares w·χ²(m − 1)."""
+        """Return draws: Σr is normal, and Σr² − (Σr)²/m is w·χ²(m − 1)."""
         by_mean, by_rest = jax.random.split(key)
         shape = sample_shape + self.batch_shape
         total = self.rounds * self.u + jnp.sqrt(self.rounds * self.w) * jax.random.normal(by_mean, shape)

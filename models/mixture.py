@@ -50,9 +50,9 @@ class Mixture(Model):
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the mixture of mean u and variance w."""
-        means, deviations = (jnp.stack([jnp.asarray(a), jnp.asarray(b)]) for a, b in self.noise.components())
+        means, sds = (jnp.stack([jnp.asarray(a), jnp.asarray(b)]) for a, b in self.noise.components())
         u, w = jnp.broadcast_arrays(u, w)
         scale = jnp.sqrt(w)[..., None]
-        parts = dist.Normal(u[..., None] + scale * means, scale * deviations)
+        parts = dist.Normal(u[..., None] + scale * means, scale * sds)
         probabilities = jnp.stack([jnp.asarray(self.weight), jnp.asarray(1.0 - self.weight)])
         return dist.MixtureSameFamily(dist.Categorical(probs=probabilities), parts)

@@ -1,4 +1,4 @@
-"""What every outcome model is told: the dimension, the link to the variance, the bounds of the norms."""
+"""What every outcome model is given: the dimension, the link to the variance, the bounds of the norms."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hrprob.problem.problem import Bounds
 
 __all__ = ["Setting"]
 
-# The bound ‖φ‖ ≤ L can be met to the last bit, and then f(φᵀx) may be 0 for some x. As a share of f(0) the
-# least variance goes with the units of outcomes.
+# Where ‖φ‖ equals its bound, f(φᵀx) may be 0 for some x. As a share of f(0), the smallest variance scales with
+# the units of outcomes.
 _LEAST_SHARE = 5e-11
 
 
 @record(static=("dimension",))
 class Setting:
-    """The frame that a model stands in.
+    """Dimension, link and bounds of an outcome model.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Setting:
 
     @classmethod
     def of(cls, known: Any) -> Setting:
-        """Return the setting of what a policy knows, or of a problem."""
+        """Return the setting of a problem, or of a policy's view of it."""
         made: Setting = object.__new__(cls)
         set_frozen(made, dimension=known.dimension, link=known.link, bounds=known.bounds)
         return made
@@ -61,5 +61,5 @@ class Setting:
         return contract(x, theta), self.variance(contract(x, phi))
 
     def variance(self, v: jax.Array) -> jax.Array:
-        """Return f(v), never quite 0."""
+        """Return f(v), but at least a tiny positive variance."""
         return jnp.maximum(self.link(v), _LEAST_SHARE * self.link(0.0))

@@ -1,6 +1,6 @@
 r"""Student-t outcomes: r = u + √w·√((ν − 2)/ν)·T with T ~ t_ν, so that the variance is w.
 
-Heavier tails than the theory covers: a check on what a wrong normal assumption costs.
+The tails are heavier than the theory covers: a check on the cost of a wrong normal assumption.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-r"""Bounded outcomes: a normal distribution cut at ± ``width`` of its standard deviations.
+r"""Bounded outcomes: a normal distribution truncated at ± ``width`` of its standard deviations.
 
-The cut depends on θ and φ, so the likelihood would fall to 0 at walls that move with the
-parameters, and gradient-based samplers break there. The cut is therefore an edge of a
-small thickness: :mod:`hrprob.noise.truncated_normal` has the density.
+The truncation depends on θ and φ: with a sharp one the likelihood would be discontinuous in the
+parameters, and gradient-based samplers would fail. The density therefore falls to 0 over a thin
+edge: :mod:`hrprob.noise.truncated_normal` has the formula.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -25,14 +25,14 @@ __all__ = ["TruncatedNormal"]
 
 @register("truncated-normal")
 class TruncatedNormal(Model):
-    """Normal outcomes cut at a number of standard deviations, standardised.
+    """Normal outcomes truncated at a number of standard deviations, standardised.
 
     Parameters
     ----------
     width : float
-        b, where the normal distribution is cut on either side, in its own deviations.
+        b, where the normal distribution is truncated on either side, in its own standard deviations.
     edge : float
-        τ, the thickness of the cut, in the same units.
+        τ, the thickness of the edge, in the same units.
 
     Examples
     --------
@@ -50,13 +50,21 @@ class TruncatedNormal(Model):
         standard = noise.TruncatedNormal(self.width, self.edge)
         set_frozen(self, width=standard.width, edge=standard.edge, noise=standard)
 
+    @classmethod
+    def for_noise(cls, noise: Any) -> Self:
+        """Return the model with the noise's width, and its edge or, where that is sharp, the thin default.
+
+        Outcomes may be truncated sharply; a likelihood must not be.
+        """
+        return cls(noise.width, noise.edge) if noise.edge > 0.0 else cls(noise.width)
+
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
-        """Return the cut normal distribution of mean u and variance w."""
+        """Return the truncated normal distribution of mean u and variance w."""
         return EdgedNormal(u, w, self.noise)
 
 
 class EdgedNormal(dist.Distribution):
-    """The cut normal distribution of mean ``u`` and variance ``w``."""
+    """The truncated normal distribution of mean ``u`` and variance ``w``."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {}
     support = constraints.real
@@ -71,7 +79,7 @@ class EdgedNormal(dist.Distribution):
         return self.noise.log_pdf((value - self.u) / jnp.sqrt(self.w)) - 0.5 * jnp.log(self.w)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """Return draws, by the quantile of a uniform number."""
+        """Return draws, as quantiles of uniform numbers."""
         uniform = jax.random.uniform(key, sample_shape + self.batch_shape, float, 1e-16)
         return self.u + jnp.sqrt(self.w) * self.noise.quantile(uniform)
 

@@ -26,9 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
 # Slow tests (several seconds) and studies (minutes) are marked beside them. Here stand, by a part of their
 # names, those that have no place for a mark: examples in docstrings, and single cases of a test for many.
 _SLOW = (
-    "hrprob/fitting/figures.py::hrprob.fitting.figures.plot_coefficients",
     "hrprob/fitting/gather.py::",
-    "models/test_models.py::test_the_prior_predictive_can_be_drawn[case1]",
     "problem/test_hidden.py::test_redrawn_normal_levels_where_the_step_is_steep[student-t",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[linucb]",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[oracle]",
@@ -37,12 +35,8 @@ _SLOW = (
     "test_agent.py::test_agent_acts_as_the_engine_does[policy2]",
     "test_agent.py::test_agent_acts_as_the_engine_does[policy3]",
     "hrprob/comparison/coverage.py::",
-    "hrprob/fitting/fit.py::",
-    "hrprob/fitting/posterior.py::",
-    "hrprob/policies/contextual_ids.py::hrprob.policies.contextual_ids.ContextualIDS",
     "hrprob/policies/exact_optimism.py::hrprob.policies.exact_optimism.HRUCBExact",
     "informative]",
-    "models/test_models.py::test_priors_are_what_they_say[3]",
     "policies/test_contract.py::test_learns_nothing_from_rounds_not_taken[contextual-ids]",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[cmdp]",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb eager",
@@ -51,7 +45,6 @@ _SLOW = (
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[sigma-max-ucb",
 )
 _STUDIES = (
-    "estimation/posterior/test_target.py::test_derivatives_are_those_of_the_log_density[student-t",
     "policies/test_contract.py::test_batched_is_as_one_by_one[bayes",
     "policies/test_contract.py::test_batched_is_as_one_by_one[ids]",
     "policies/test_contract.py::test_compiled_is_as_interpreted[bayes",
@@ -60,9 +53,6 @@ _STUDIES = (
     "policies/test_contract.py::test_compiled_is_as_interpreted[thompson",
     "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[contextual-ids]",
     "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[weighted-oful]",
-    "policies/test_thompson.py::test_every_bayesian_policy_learns[bayes",
-    "policies/test_thompson.py::test_every_way_of_learning_learns[{'model': 'student-t'}]",
-    "policies/test_thompson.py::test_engines_from_outside_compile_once[nuts]",
     # Eager and active policies equal their loops in the paper's setting and with extensions, which is tested.
     *(
         f"simulation/test_against_plain.py::test_engine_equals_plain_loop_elsewhere[{policy}"

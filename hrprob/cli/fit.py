@@ -49,7 +49,8 @@ def _run(arguments: argparse.Namespace) -> None:
     prepare_jax()
     import_modules(arguments.modules)
     from hrprob.fitting.fit import fit
-    from hrprob.fitting.posterior import Posterior, check_prob
+    from hrprob.fitting.intervals import check_prob
+    from hrprob.fitting.posterior import Posterior
     from hrprob.fitting.results import fit_file, fit_in_words, thinning_in_words
     from hrprob.fitting.table import Table
 

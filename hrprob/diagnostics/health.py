@@ -24,7 +24,6 @@ from collections.abc import Mapping
 import numpy as np
 import xarray
 
-from hrprob.estimation.posterior.base import has_density
 from hrprob.fitting.posterior import Posterior
 
 __all__ = ["LEAST_BFMI", "health_concerns", "sampler_health"]
@@ -71,7 +70,7 @@ def sampler_health(posteriors: Mapping[str, Posterior]) -> xarray.Dataset:
 def _facts(posterior: Posterior, table: xarray.Dataset) -> dict[str, float]:
     draws = posterior.theta.shape[0] * posterior.theta.shape[1]
     k = posterior.pareto_k
-    if has_density(posterior.engine):
+    if posterior.engine.has_density:
         effective = posterior.reweight().effective
     elif "ess_bulk" in table:
         effective = float(table.ess_bulk.min())

@@ -17,7 +17,7 @@ from hrprob.diagnostics import figures, sbc
 from hrprob.diagnostics.reneging import is_certain
 from hrprob.diagnostics.study import AT_TRUTH, DELTA, Diagnosis, for_many
 from hrprob.diagnostics.verdicts import ERROR_RATE
-from hrprob.estimation.posterior.base import export
+from hrprob.estimation.posterior.inference import export
 from hrprob.io.page import Report
 
 __all__ = ["draw", "write_page"]

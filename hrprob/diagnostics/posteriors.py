@@ -17,7 +17,7 @@ import numpy as np
 
 from hrprob._core.precision import float64
 from hrprob.diagnostics.replicate import side_by_side
-from hrprob.estimation.posterior.base import fit
+from hrprob.estimation.posterior.inference import fit_engine
 from hrprob.estimation.posterior.nuts import Chains
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Data, first_rows, pad
@@ -141,7 +141,7 @@ def _follow(
 def draws_of(engine: Any, target: Target, data: Data, key: jax.Array, draws: int) -> jax.Array:
     """Return draws of z (draws, 2d) from the posterior of one data set."""
     by_fit, by_draws = jax.random.split(key)
-    belief = fit(engine, target, data, by_fit)
+    belief = fit_engine(engine, target, data, by_fit)
     if isinstance(belief, Chains):
         every = belief.z[..., : target.size].reshape(-1, target.size)
         return every[np.linspace(0, every.shape[0] - 1, min(draws, every.shape[0])).astype(int)]

@@ -1,13 +1,14 @@
-"""From rounds to a posterior: data of one's own, fitted, summed up, kept.
+"""The posterior of data of one's own: read rounds, fit, summarise, save.
 
 ==============  ==========================================================
-``table``       the rounds: contexts, outcomes, whose they are
+``table``       a table of rounds: contexts, outcomes, labels of users
 ``gather``      rounds of a problem that a policy plays
-``fit``         the way in
-``posterior``   what comes out: draws, summaries, predictions
-``predictive``  what the draws say of outcomes, through the model's program
-``tree``        the same as an ArviZ tree, and as a file
-``figures``     coefficients, and outcomes against the data
-``results``     a result folder, as ``hrprob fit`` writes it
+``fit``         :func:`hrprob.fit`
+``posterior``   its result: draws, summaries, predictions
+``summary``     the table of parameters, and concerns in words
+``predictive``  predictive distributions of outcomes, by the model's program
+``tree``        the posterior as an ArviZ tree, and as a netCDF file
+``figures``     coefficients, and a posterior predictive check
+``results``     the result folder and the printout of ``hrprob fit``
 ==============  ==========================================================
 """

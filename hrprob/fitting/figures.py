@@ -1,4 +1,4 @@
-"""Figures of a posterior, in the style of the house; ArviZ draws the rest from ``to_datatree()``."""
+"""Figures of a posterior in the style of hrprob; ArviZ draws further ones from ``to_datatree()``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hrprob._core.random_numbers import Purpose, key_of
-from hrprob.estimation.posterior.base import features
+from hrprob.estimation.posterior.inference import features
 from hrprob.fitting import predictive
-from hrprob.fitting.posterior import check_prob
+from hrprob.fitting.intervals import check_prob
 from hrprob.plot import plots
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ __all__ = ["plot_coefficients", "plot_outcomes"]
 
 _PRIOR_DRAWS = 1000
 _REPLICATES = 500
-# Rounds in a group whose mean and deviation are compared, and groups at most.
+# Rounds per group in the posterior predictive check, and the largest number of groups.
 _ROUNDS, _GROUPS = 8, 10
 _INK, _PALE, _POINT = "#0072B2", "#D0D0D0", "#D55E00"
 _NAMES = {"theta": "θ, of the mean", "phi": "φ, of the variance"}
 
 
 def plot_coefficients(posterior: Posterior, prob: float = 0.9) -> Figure:
-    """Draw all parameters: median, 50 % and ``prob`` intervals, and in grey what the prior has.
+    """Draw all parameters: median, 50 % and ``prob`` intervals, and in grey the prior's.
 
     Examples
     --------
-    >>> import hrprob
+    >>> import hrprob  # slow
     >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
     >>> [axes.get_title(loc="left") for axes in plot_coefficients(posterior).axes]
     ['θ, of the mean', 'φ, of the variance']
@@ -56,13 +56,13 @@ def plot_coefficients(posterior: Posterior, prob: float = 0.9) -> Figure:
 
 
 def plot_outcomes(posterior: Posterior, prob: float = 0.9) -> Figure:
-    """Draw mean and deviation of the outcomes against what the posterior says they should be.
+    """Draw a posterior predictive check of means and standard deviations of outcomes.
 
-    Rounds are put into groups by their fitted mean, and by their fitted variance. Of each group
-    there is the mean (the deviation from the fitted mean) of its outcomes, and the interval
-    that this has in data drawn anew from the posterior: a model that fits has about ``prob`` of
-    the points within. Stays that end at an outcome below β are drawn anew at the length they
-    had, so a group that is made of one or two stays may lie off for that alone.
+    Rounds are grouped by their fitted mean (above) and by their fitted variance (below). For each group a point
+    shows the mean of its outcomes (the standard deviation around the fitted mean), and a bar the interval of the
+    same statistic in data replicated from the posterior: under a model that fits, about ``prob`` of
+    the points lie within. Stays end at an outcome below β but are replicated with the length that they
+    had, so a group of only one or two stays may lie outside for this reason alone.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def plot_outcomes(posterior: Posterior, prob: float = 0.9) -> Figure:
             lower, variance, variance, (table.r - fitted) ** 2, (again - fitted) ** 2, prob, squared=True
         )
         upper.set(xlabel="fitted mean of the group", ylabel="mean outcome")
-        lower.set(xlabel="fitted deviation of the group", ylabel="standard deviation")
+        lower.set(xlabel="fitted sd of the group", ylabel="standard deviation")
         handles, labels = upper.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
     return figure
@@ -136,7 +136,7 @@ def _draw_groups(
     *,
     squared: bool,
 ) -> None:
-    """Draw group means of what was ``seen`` (rounds,) and of data made ``again`` (draws, rounds)."""
+    """Draw group means of data (``seen``, (rounds,)) and of replicated data (``again``, (draws, rounds))."""
     groups = np.array_split(np.argsort(order, kind="stable"), max(1, min(_GROUPS, len(seen) // _ROUNDS)))
 
     def mean(values: np.ndarray) -> np.ndarray:
@@ -153,7 +153,7 @@ def _draw_groups(
         fmt="none",
         ecolor=_INK,
         capsize=2,
-        label=f"drawn anew, {100 * prob:.3g} % interval",
+        label=f"replicated, {100 * prob:.3g} % interval",
     )
     inside = (low <= points) & (points <= high)
     axes.plot(at[inside], points[inside], "o", color=_POINT, label="data", zorder=3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import jax
@@ -12,24 +11,37 @@ import numpy as np
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import LARGEST_SEED, key_of
-from hrprob._core.records import describe, with_fields
-from hrprob.estimation.posterior.base import Draws, sample
+from hrprob._core.records import describe
+from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.inference import Draws, sample_posterior
 from hrprob.estimation.posterior.sites import check_names, extra_sites
 from hrprob.estimation.posterior.target import Target
+from hrprob.fitting.gather import gather
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table, as_table
-from hrprob.models import MODELS, Model, Setting, Stays, make_model, make_prior, priors, rounds, stays
+from hrprob.models import (
+    Model,
+    Setting,
+    Stays,
+    make_model,
+    make_prior,
+    model_for_noise,
+    priors,
+    rounds,
+    stays,
+)
+from hrprob.policies import Thompson
 from hrprob.problem import Affine, Bounds, Problem
 
 __all__ = ["fit"]
 
 DRAWS = 4000
-# The Pareto k̂ is fitted to a fifth of them, which must not be a handful.
+# The Pareto k̂ is fitted to a fifth of the draws, and needs more than a handful.
 LEAST_DRAWS = 100
-# More would not fit into the memory of a common machine.
+# More draws exceed the memory of a common machine.
 MOST_DRAWS = 1_000_000
-# A bound so many times as large as any outcome is what is wrong where numbers fail.
+# Where numbers overflow and a bound exceeds every outcome by this factor, the bound is to blame.
 _OFF_SCALE = 1e6
 
 
@@ -57,27 +69,28 @@ def fit(
         a :class:`~hrprob.fitting.table.Table`. A problem is played: see ``policy``.
     engine : str, table or engine
         "nuts", the reference; "laplace" and "svi", normal approximations whose Pareto k̂ says
-        whether to trust them; "smc", particles that follow the rounds as they came.
+        whether to trust them; "smc", particles that take in the rounds in their order. An engine of
+        one's own is one file: see :mod:`hrprob.estimation.posterior.base`.
     model : str, table or Model
-        How outcomes are distributed given θ and φ: "gaussian" unless told, or what matches the
+        The distribution of outcomes given θ and φ: by default "gaussian", or the model with the
         noise of a problem. A model of one's own is one file: see :mod:`hrprob.models.base`.
     prior : str, table or Prior
         "uniform" on the balls ‖θ‖ ≤ ``bounds.theta`` and ‖φ‖ ≤ ``bounds.phi``, or "gaussian",
-        cut to them. A prior of one's own is one class: see :mod:`hrprob.models.priors`.
+        truncated to them. A prior of one's own is one class: see :mod:`hrprob.models.priors`.
     link : Affine, optional
-        f, from φᵀx to the variance: f(z) = z + 2 unless told. A problem has its own.
+        f, from φᵀx to the variance; by default f(z) = z + 2. A problem has its own.
     bounds : Bounds, optional
-        1 and 2 unless told. A problem has its own.
+        By default 1 and 2. A problem has its own.
     seed : int
-        The seed of everything random.
+        The seed of all random numbers.
     draws : int, optional
-        About how many draws, all chains together, from 100 to a million: 4000 unless told, or what
-        the engine says.
+        The approximate number of draws, all chains together, from 100 to a million; by default 4000,
+        or the number that the engine's settings give.
     policy : Policy, optional
-        Who plays, where ``data`` is a problem: Thompson sampling unless told.
+        The policy that plays, where ``data`` is a problem; by default Thompson sampling.
     users, most_rounds : int, optional
-        How many users it serves, 100 unless told, and how many rounds of each stay are recorded,
-        1000 unless told.
+        The number of users that it serves, by default 100, and how many rounds of each stay are
+        recorded, by default 1000.
 
     Returns
     -------
@@ -86,7 +99,7 @@ def fit(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np  # slow
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(400, 2))
     >>> x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -102,25 +115,27 @@ def fit(
     chosen = _with_draws(make_engine(engine), draws)
     if isinstance(data, Problem):
         table, setting = _played(data, policy, users, seed, most_rounds, link, bounds)
-        outcome = _model_of(data) if model is None else make_model(model)
+        outcome = model_for_noise(data.noise) if model is None else make_model(model)
     else:
         _check_unused(policy=policy, users=users, most_rounds=most_rounds)
         table = as_table(data)
         setting = _setting(table.dimension, link, bounds)
         outcome = make_model("gaussian" if model is None else model)
     _check_registered(outcome)
-    believed = make_prior(prior)
-    priors.check_record(believed)
-    priors.check_prior(believed, setting)
-    target = Target(outcome, believed, setting)
-    found = sample(chosen, target, _data(target, table), key_of(seed), DRAWS if draws is None else draws)
-    _check_numbers(found, table, target)
+    chosen_prior = make_prior(prior)
+    priors.check_record(chosen_prior)
+    priors.check_prior(chosen_prior, setting)
+    target = Target(outcome, chosen_prior, setting)
+    drawn = sample_posterior(
+        chosen, target, _data(target, table), key_of(seed), DRAWS if draws is None else draws
+    )
+    _check_numbers(drawn, table, target)
     return Posterior(
-        theta=found.theta,
-        phi=found.phi,
-        sites=found.sites,
-        statistics=found.statistics,
-        log_ratio=found.log_ratio,
+        theta=drawn.theta,
+        phi=drawn.phi,
+        sites=drawn.sites,
+        statistics=drawn.statistics,
+        log_ratio=drawn.log_ratio,
         table=table,
         target=target,
         engine=chosen,
@@ -128,37 +143,37 @@ def fit(
     )
 
 
-def _with_draws(engine: Any, draws: int | None) -> Any:
-    """Return the engine with its chains as long as ``draws`` asks for, where it has chains."""
+def _with_draws(engine: Engine, draws: int | None) -> Engine:
+    """Return the engine with chains of ``draws`` draws together, where it has chains, or raise."""
     remedy = "some thousand give an interval two digits"
     if draws is None:
-        if engine.kind == "nuts":
-            count, remedy = engine.chains * engine.draws, f"all chains together; {remedy}"
-            check_count("engine.draws", count, low=LEAST_DRAWS, high=MOST_DRAWS, remedy=remedy)
+        if engine.total_draws is not None:
+            remedy = f"all chains together; {remedy}"
+            check_count("engine.draws", engine.total_draws, low=LEAST_DRAWS, high=MOST_DRAWS, remedy=remedy)
         return engine
     check_count("draws", draws, low=LEAST_DRAWS, high=MOST_DRAWS, remedy=remedy)
-    if engine.kind != "nuts":
-        return engine
-    return with_fields(engine, draws=-(-draws // engine.chains))
+    return engine.with_draws(draws)
 
 
-def _check_numbers(found: Draws, table: Table, target: Target) -> None:
-    """Raise unless draws and densities are numbers; outside a bounded outcome's support a density is 0."""
-    density = found.statistics["lp"]
-    sound = all(np.all(np.isfinite(draw)) for draw in (found.theta, found.phi, *found.sites.values()))
+def _check_numbers(drawn: Draws, table: Table, target: Target) -> None:
+    """Raise unless draws and densities are finite; the density may be 0 outside the support of bounded outcomes."""
+    density = drawn.statistics["lp"]
+    sound = all(np.all(np.isfinite(draw)) for draw in (drawn.theta, drawn.phi, *drawn.sites.values()))
     if sound and np.all(density < np.inf) and np.any(density > -np.inf):
         return
     must = "must give draws and densities that are finite numbers"
     with double_precision():
         tilt = target.prior.log_tilt(*target.coefficients(jnp.ones(target.size)), target.setting)
     if not np.isfinite(tilt):
-        raise InvalidInput("prior", must, describe(target.prior), "widen it: next to its ball it is a point")
+        raise InvalidInput(
+            "prior", must, describe(target.prior), "widen it: compared with its ball it is a point"
+        )
     bound, largest = float(target.setting.bounds.theta), float(np.abs(table.r).max())
-    deviation = float(np.sqrt(target.setting.link(0.0)))
-    if bound > _OFF_SCALE * max(deviation, largest):
+    sd = float(np.sqrt(target.setting.link(0.0)))
+    if bound > _OFF_SCALE * max(sd, largest):
         remedy = f"lower it: outcomes of up to {largest:.3g} have no mean as large"
         raise InvalidInput("bounds.theta", must, bound, remedy)
-    remedy = "give outcomes in units of about their deviation, √f(φᵀx)"
+    remedy = "give outcomes in units of about their sd, √f(φᵀx)"
     raise InvalidInput("r", must, f"|r| up to {largest:.3g}", remedy)
 
 
@@ -171,9 +186,6 @@ def _played(
     link: Affine | None,
     bounds: Bounds | None,
 ) -> tuple[Table, Setting]:
-    from hrprob.fitting.gather import gather
-    from hrprob.policies import Thompson
-
     for name, given in (("link", link), ("bounds", bounds)):
         if given is not None:
             raise InvalidInput(name, "must not be given with a problem", given, "the problem has its own")
@@ -198,23 +210,8 @@ def _setting(dimension: int, link: Any, bounds: Any) -> Setting:
     return Setting(dimension, link, bounds)
 
 
-def _model_of(problem: Problem) -> Model:
-    """Return the outcome model with the noise of a problem."""
-    kind = {"normal": "gaussian"}.get(problem.noise.kind, problem.noise.kind)
-    if kind not in MODELS.kinds():
-        remedy = f"no outcome model has the problem's noise; choose one of {', '.join(MODELS)}"
-        raise InvalidInput("model", "must be given", None, remedy)
-    noise: Any = problem.noise
-    names = [field.name for field in dataclasses.fields(MODELS.get(kind))]  # type: ignore[arg-type]
-    given = {name: getattr(noise, name) for name in names if hasattr(noise, name)}
-    if given.get("edge") == 0.0:
-        # Outcomes may have a sharp cut; a likelihood must not, and the model's own thin edge stands for it.
-        del given["edge"]
-    return make_model({"kind": kind} | given)
-
-
 def _data(target: Target, table: Table) -> Any:
-    """Return the rounds as the model is conditioned on them."""
+    """Return the rounds in the form that the model is conditioned on."""
     single = rounds(table.x, table.r)
     with double_precision():
         by_round = jax.tree.map(jnp.asarray, single)
@@ -223,7 +220,7 @@ def _data(target: Target, table: Table) -> Any:
             return single
         sums = stays(table.x, table.r, table.user)
         by_stay = jax.tree.map(jnp.asarray, sums)
-        # A site with a value for each row has one for each round.
+        # A site with one value per row shall have one per round.
         return single if extra_sites(target, by_round) != extra_sites(target, by_stay) else sums
 
 

@@ -1,7 +1,7 @@
-r"""The posterior of θ and φ given a table of rounds: draws, and what they say.
+r"""The posterior of θ and φ given a table of rounds: draws, summaries, predictions.
 
 ==============  ======================  ============================================
-symbol          name                    what it is
+symbol          name                    meaning
 ==============  ======================  ============================================
 θ, φ            ``theta``, ``phi``      draws (chain, draw, d)
 θᵀx, f(φᵀx)     ``moments``             mean and variance of an outcome, by draw
@@ -27,12 +27,14 @@ import jax.numpy as jnp
 import numpy as np
 import xarray
 
-from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
-from hrprob.estimation.posterior.base import Draws, has_density
+from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.importance import Reweighted, reweight
+from hrprob.estimation.posterior.inference import Draws
 from hrprob.estimation.posterior.target import Target
-from hrprob.fitting import predictive
+from hrprob.fitting import predictive, summary, tree
+from hrprob.fitting.intervals import check_prob
 from hrprob.fitting.table import Table
 from hrprob.models import Setting
 
@@ -54,8 +56,8 @@ class Posterior:
     sites : mapping of str to ndarray
         Draws (chain, draw, ...) of latent sites that the model has beyond θ and φ.
     statistics : mapping of str to ndarray
-        For each draw (chain, draw), by ArviZ's names: ``lp``, ln p up to a constant, and how
-        ``nuts`` fared.
+        Per draw (chain, draw), by ArviZ's names: ``lp``, ln p up to a constant, and the statistics of
+        the sampler ``nuts``.
     log_ratio : ndarray, shape (chain, draw)
         ln p − ln q up to a constant where the engine approximates p by a density q; else 0.
     table : Table
@@ -63,9 +65,9 @@ class Posterior:
     target : Target
         Model, prior and setting.
     engine : engine
-        What the draws were made by.
+        The engine that made the draws.
     seed : int
-        The seed of everything random.
+        The seed of all random numbers.
     """
 
     theta: np.ndarray
@@ -75,7 +77,7 @@ class Posterior:
     log_ratio: np.ndarray
     table: Table
     target: Target
-    engine: Any
+    engine: Engine
     seed: int
 
     def __repr__(self) -> str:
@@ -103,19 +105,19 @@ class Posterior:
             return np.asarray(u), np.asarray(w)
 
     def predict(self, x: Any, beta: Any = None, prob: float = 0.9) -> xarray.Dataset:
-        """Return what is believed of outcomes at some contexts.
+        """Return posterior summaries of outcomes and lifetimes at some contexts.
 
         The expected lifetime h = 1/p grows without bound as the probability p of reneging falls, and
-        its posterior mean may be infinite, whatever a mean of draws shows. So ``lifetime`` has a
-        median and an interval, those of p turned over and infinite where p is 0, and its mean is
-        left open (NaN). Both p and h are under the model's own noise.
+        its posterior mean may be infinite although every mean of draws is finite. So ``lifetime`` has a
+        median and an interval, the reciprocals of those of p (infinite where p is 0), and its mean is
+        NaN. Both p and h are under the model's own noise.
 
         Parameters
         ----------
         x : array_like, shape (m, d) or (d,)
             Contexts of norm at most 1.
         beta : float or array_like, shape (m,), optional
-            Satisfaction levels; without them there are ``mean`` and ``variance`` only.
+            Satisfaction levels; without them the result has ``mean`` and ``variance`` only.
         prob : float
             Probability of the central intervals from ``low`` to ``high``.
 
@@ -127,7 +129,7 @@ class Posterior:
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> said = posterior.predict([[1.0]], beta=-0.5)
         >>> [name for name in said.data_vars]
@@ -138,13 +140,13 @@ class Posterior:
         check_prob(prob)
         contexts = _check_contexts(x, self.setting.dimension)
         u, w = (value.reshape(-1, len(contexts)) for value in self.moments(contexts))
-        found = {"mean": _central(u, prob), "variance": _central(w, prob)}
+        columns = {"mean": _central(u, prob), "variance": _central(w, prob)}
         if beta is not None:
             levels = _check_levels(beta, len(contexts))
             probability = _central(predictive.reneging(self.target, contexts, levels, self.flat()), prob)
-            found |= {"reneging_probability": probability, "lifetime": _lifetime(probability)}
+            columns |= {"reneging_probability": probability, "lifetime": _lifetime(probability)}
         return xarray.Dataset(
-            {name: (("context", "statistic"), value) for name, value in found.items()},
+            {name: (("context", "statistic"), value) for name, value in columns.items()},
             coords={"statistic": list(STATISTICS)},
             attrs={"prob": prob, "interval": "central"},
         )
@@ -152,13 +154,12 @@ class Posterior:
     def reweight(self) -> Reweighted:
         """Return the draws with importance weights and the Pareto k̂ that says whether to trust them.
 
-        Draws of ``nuts`` and ``smc`` are taken for draws from the posterior and weigh the same:
-        there is no density to hold against it, k̂ is NaN and ``trusted`` None, and it is R-hat
-        in :meth:`summary` that says something of them.
+        Engines without a density (``nuts``, ``smc``) have equal weights: k̂ is NaN, ``trusted`` is None,
+        and R-hat in :meth:`summary` is the diagnostic.
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> posterior.reweight().trusted
         True
@@ -168,17 +169,17 @@ class Posterior:
 
     @property
     def pareto_k(self) -> float | None:
-        """Pareto k̂ of the engine's approximation; None where it has no density to compare."""
-        return self.reweight().pareto_k if has_density(self.engine) else None
+        """Pareto k̂ of the engine's approximation; None where that has no density."""
+        return self.reweight().pareto_k if self.engine.has_density else None
 
     @property
     def divergences(self) -> int | None:
-        """How many draws of ``nuts`` diverged; None for another engine."""
+        """The number of divergent transitions of ``nuts``; None for engines without."""
         diverging = self.statistics.get("diverging")
         return None if diverging is None else int(np.sum(diverging))
 
     def summary(self, prob: float = 0.9) -> xarray.Dataset:
-        """Return a table of all parameters: mean, deviation, interval, and how well they are known.
+        """Return a table of all parameters: mean, standard deviation, interval, Monte Carlo error.
 
         Parameters
         ----------
@@ -189,48 +190,44 @@ class Posterior:
         -------
         xarray.Dataset
             Over ``parameter``: ``mean``, ``sd``, ``low``, ``high`` and ``mcse``, the Monte Carlo
-            error of the mean; for ``nuts`` also ``ess_bulk``, ``ess_tail`` and ``rhat``, for
-            ``smc``, whose chains are independent clouds of particles, ``rhat``. Its attributes
-            have the probability, ``pareto_k`` where the engine approximates by a density, and
+            error of the mean; for ``nuts`` also ``ess_bulk``, ``ess_tail`` and ``rhat``; for
+            ``smc``, whose chains are independent fits, ``rhat``. Its attributes
+            are the probability, ``pareto_k`` where the engine's approximation has a density, and
             ``divergences`` for ``nuts``.
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> posterior.summary(prob=0.9).parameter.values.tolist()
         ['theta[x1]', 'phi[x1]']
         """
-        from hrprob.fitting.summary import summarise
-
-        return summarise(self, prob)
+        return summary.summarise(self, prob)
 
     def concerns(self) -> list[str]:
-        """Return what speaks against trusting the draws, in words; nothing if all is well.
+        """Return reasons not to trust the draws, in words; an empty list if there are none.
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace").concerns()
         []
         """
-        from hrprob.fitting.summary import concerns
-
-        return concerns(self)
+        return summary.concerns(self)
 
     def to_datatree(self, pointwise: bool | str = "auto", prior: bool = True) -> Any:
-        """Return everything as a tree that ArviZ works on.
+        """Return draws, data and predictive distributions as a tree for ArviZ.
 
         Parameters
         ----------
         pointwise : bool or "auto"
-            Whether to have what is as large as draws times rounds: ``log_likelihood`` and the
-            outcomes in ``posterior_predictive`` and ``prior_predictive``. "auto" takes every k-th
-            draw of each chain, with the least k that leaves 20 million entries of
+            Whether to include the groups with one entry per draw and round: ``log_likelihood``,
+            ``posterior_predictive`` and ``prior_predictive``. "auto" takes every k-th
+            draw of each chain, with the smallest k that leaves at most 20 million entries of
             ``log_likelihood`` and 5 million of each of the others; the attribute ``thinning`` of
-            such a group is k, its coordinate ``draw`` the draws that it has.
+            such a group is k, its coordinate ``draw`` has the draws that are left.
         prior : bool
-            Whether to have draws from the prior: ``prior`` and ``prior_predictive``.
+            Whether to include draws from the prior: ``prior`` and ``prior_predictive``.
 
         Returns
         -------
@@ -241,20 +238,16 @@ class Posterior:
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> dict(posterior.to_datatree()["log_likelihood"].sizes)
         {'chain': 1, 'draw': 4000, 'round': 3}
         """
-        from hrprob.fitting.tree import to_datatree
-
-        return to_datatree(self, pointwise, prior)
+        return tree.to_datatree(self, pointwise, prior)
 
     def save(self, path: str | Path, pointwise: bool | str = "auto") -> None:
-        """Write :meth:`to_datatree` as a netCDF file, whole or not at all."""
-        from hrprob.fitting.tree import save
-
-        save(self, path, pointwise)
+        """Write :meth:`to_datatree` as a netCDF file, atomically."""
+        tree.save(self, path, pointwise)
 
     @classmethod
     def load(cls, path: str | Path) -> Posterior:
@@ -264,22 +257,14 @@ class Posterior:
 
         Examples
         --------
-        >>> import hrprob, pathlib, tempfile
+        >>> import hrprob, pathlib, tempfile  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> file = pathlib.Path(tempfile.mkdtemp(), "posterior.nc")
         >>> posterior.save(file)
         >>> bool((hrprob.Posterior.load(file).phi == posterior.phi).all())
         True
         """
-        from hrprob.fitting.tree import load
-
-        return load(path)
-
-
-def check_prob(prob: Any) -> float:
-    """Return the probability of an interval, or raise."""
-    remedy = "it is the probability of the interval, 0.9 for example"
-    return check_number("prob", prob, low=0, high=1, open_low=True, open_high=True, remedy=remedy)
+        return tree.load(path, cls)
 
 
 @jax.jit
@@ -294,9 +279,9 @@ def _central(values: np.ndarray, prob: float) -> np.ndarray:
 
 
 def _lifetime(probability: np.ndarray) -> np.ndarray:
-    """Return the statistics (m, 4) of h = 1/p from those of p: it falls, so low and high change places.
+    """Return the statistics (m, 4) of h = 1/p from those of p: h is decreasing, so low and high change places.
 
-    Quantiles of h itself would be taken between infinite draws, where there is no between.
+    Quantiles of the draws of h themselves would interpolate between infinite values.
     """
     _, median, low, high = probability.T
     with np.errstate(divide="ignore", over="ignore"):
@@ -308,9 +293,9 @@ def _check_contexts(x: Any, dimension: int) -> np.ndarray:
     try:
         contexts = np.atleast_2d(np.asarray(x, dtype=np.float64))
     except (TypeError, ValueError):
-        raise InvalidInput("x", "must hold numbers only", x, "one row a context") from None
+        raise InvalidInput("x", "must hold numbers only", x, "one row per context") from None
     if contexts.ndim != 2 or contexts.shape[1] != dimension or not len(contexts):
-        raise InvalidInput("x", f"must have shape (m, {dimension})", contexts.shape, "one row a context")
+        raise InvalidInput("x", f"must have shape (m, {dimension})", contexts.shape, "one row per context")
     # The same checks as for contexts that were played.
     return np.asarray(Table(contexts, np.zeros(len(contexts))).x)
 

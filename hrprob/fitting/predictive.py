@@ -1,7 +1,7 @@
-"""What draws of θ, φ and further sites say of outcomes: through the model's own program.
+"""Predictive distributions of outcomes given draws of θ, φ and further sites.
 
-All functions take the program as NumPyro runs it, so that they serve a model of
-somebody's own, with latent sites beyond θ and φ, as they serve those of hrprob.
+All functions run the model's NumPyro program, so that they also serve models of one's own
+with latent sites beyond θ and φ.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["log_likelihood", "outcomes", "prior", "reneging"]
 Values = dict[str, Any]
 """Draws (draws, ...) by site."""
 
-# Draws looked at together; a divisor of the usual numbers of draws, or a second program is compiled for the rest.
+# Draws computed together; it divides the usual numbers of draws, so that no second program is compiled for a remainder.
 _BATCH = 50
 
 
@@ -52,10 +52,10 @@ def prior(target: Target, x: np.ndarray, key: jax.Array, draws: int) -> Values:
     with double_precision():
         data, one = (_rounds(rows, np.zeros(len(rows))) for rows in (x, x[:1]))
         sites = extra_sites(target, data)
-        # One round is enough, unless each has sites of its own.
+        # One round is enough, unless each round has sites of its own.
         least = one if extra_sites(target, one) == sites else data
-        found = _prior(target, least, jax.random.split(key, draws))
-        return {name: np.asarray(found[name]) for name in ("theta", "phi", *(name for name, _ in sites))}
+        drawn = _prior(target, least, jax.random.split(key, draws))
+        return {name: np.asarray(drawn[name]) for name in ("theta", "phi", *(name for name, _ in sites))}
 
 
 def reneging(target: Target, x: np.ndarray, beta: np.ndarray, values: Values) -> np.ndarray:
@@ -72,16 +72,16 @@ def reneging(target: Target, x: np.ndarray, beta: np.ndarray, values: Values) ->
 
 
 def _has_noise(model: Model) -> bool:
-    """Say whether a model's noise is that of its program: it was written for it, or `outcome` serves both."""
+    """Return whether a model's noise is that of its program: `outcome` defines both, or the model has its own."""
     return agrees(model) or type(model).noise is not Model.noise
 
 
 def _probability_by_program(target: Target, x: np.ndarray, beta: np.ndarray, arrays: Values) -> np.ndarray:
-    """Return the probability of an outcome below β where the program alone knows its distribution."""
+    """Return the probability of an outcome below β by the distribution that the program samples from."""
     one, two = (extra_sites(target, _rounds(x[[0] * n], np.zeros(n))) for n in (1, 2))
     if one != two:
         got = ", ".join(name for name, _ in one)
-        remedy = "a site with a value for each round says nothing of a new round; leave out `beta`"
+        remedy = "a site with one value per round says nothing about a new round; leave out `beta`"
         raise InvalidInput("model", "must have sites that do not grow with the rounds", got, remedy)
     try:
         return np.asarray(_probabilities(target, _rounds(x, np.zeros(len(x))), jnp.asarray(beta), arrays))
@@ -98,8 +98,8 @@ def _log_likelihood(target: Target, data: Rounds, values: Values) -> jax.Array:
 
     @runs_alone
     def one(values: Values) -> jax.Array:
-        found = log_likelihood_of_program(target.model.conditioned, values, *arguments, batch_ndims=0)
-        return found["r"]
+        by_site = log_likelihood_of_program(target.model.conditioned, values, *arguments, batch_ndims=0)
+        return by_site["r"]
 
     return jax.lax.map(one, values, batch_size=_BATCH)
 

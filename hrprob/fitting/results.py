@@ -25,7 +25,8 @@ from hrprob import plot
 from hrprob._core.records import describe
 from hrprob.fitting import figures, summary, tree
 from hrprob.fitting.fit import fit
-from hrprob.fitting.posterior import Posterior, check_prob
+from hrprob.fitting.intervals import check_prob
+from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table, parse_table, read_file
 from hrprob.io.json_files import finite_or_none, write_json
 from hrprob.io.manifest import environment, write_manifest

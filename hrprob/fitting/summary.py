@@ -1,10 +1,10 @@
-"""Mean, deviation, interval and diagnostics of all parameters, as a table and in words.
+"""Mean, standard deviation, interval and diagnostics of all parameters, as a table and in words.
 
-R-hat, effective sample sizes and Monte Carlo errors of ``nuts`` are those of ArviZ,
-rank-normalised [1]_. The chains of ``smc`` are clouds of particles: draws from one cloud
-repeat its particles, so the error is what the means of the clouds differ by, and there is
-no effective sample size. Draws of ``laplace`` and ``svi`` are independent; whether they are
-draws from the right distribution is the business of the Pareto k̂.
+Of engines that make draws by chain (``nuts``), R-hat, effective sample sizes and Monte Carlo errors are
+ArviZ's, rank-normalised [1]_. Of engines whose chains are independent fits (``smc``), draws from one fit
+repeat its particles: the Monte Carlo error is the standard error of the means of the fits, and there is no
+effective sample size. Draws of the others (``laplace``, ``svi``) are independent; the Pareto k̂ says
+whether they come from the right distribution.
 
 References
 ----------
@@ -21,8 +21,9 @@ import numpy as np
 import xarray
 
 from hrprob._core.precision import double_precision
-from hrprob.estimation.posterior.base import features
-from hrprob.fitting.posterior import check_prob
+from hrprob.estimation.posterior.base import Engine
+from hrprob.estimation.posterior.inference import features
+from hrprob.fitting.intervals import check_prob
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
@@ -31,16 +32,17 @@ __all__ = ["as_text", "concerns", "summarise", "to_plain"]
 
 MOST_RHAT = 1.01
 LEAST_ESS = 400
-# The quantiles whose effective sample size is that of the tails.
+# The quantiles for the effective sample size of the tails.
 TAILS = (0.05, 0.95)
 MOST_PARETO_K = 0.7
-# The share of an approximation's draws that must be left when they are weighted, and that which says that
-# means and usual intervals hardly change by it.
+# Effective sample size of the importance weights as a share of the draws: below the first the approximation is
+# refused, above the second means and usual intervals hardly change by weighting.
 LEAST_SHARE, ENOUGH = 0.1, 0.8
-# How far the mean of an approximation may be off, in standard deviations, and the factor of its width.
+# Largest error of an approximation's mean, in standard deviations, and of its standard deviation, as a factor.
 MOST_SHIFT, MOST_RATIO = 0.2, 1.25
-# A norm so near its bound, for so many draws, is pressed against it: the uniform prior has 1 − 0.98^d.
-_NEAR, _PRESSED = 0.98, 0.5
+# The bound restricts θ or φ where more than this share of draws has a norm above this share of the bound; under the
+# uniform prior 1 − 0.98^d of the draws do.
+_NEAR, _RESTRICTED = 0.98, 0.5
 
 
 def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
@@ -54,7 +56,7 @@ def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
         "low": low,
         "high": high,
     }
-    columns |= _diagnostics(posterior.engine.kind, draws)
+    columns |= _diagnostics(posterior.engine, draws)
     facts = {"pareto_k": posterior.pareto_k, "divergences": posterior.divergences}
     return xarray.Dataset(
         {name: ("parameter", column) for name, column in columns.items()},
@@ -65,7 +67,7 @@ def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
 
 
 def _stacked(posterior: Posterior) -> tuple[list[str], np.ndarray]:
-    """Return a label for every number that was drawn, and the draws (chain, draw, parameter)."""
+    """Return a label for every parameter, and the draws (chain, draw, parameter)."""
     entries = features(posterior.setting.dimension)["feature"]
     names, parts = [], []
     for name, value in ({"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites)).items():
@@ -76,17 +78,17 @@ def _stacked(posterior: Posterior) -> tuple[list[str], np.ndarray]:
     return names, np.stack(parts, axis=-1)
 
 
-# Chains that never moved have no variance to compare: what comes of that is NaN, and a concern.
+# Chains that never moved have no variance: their R-hat is NaN, and a concern.
 @np.errstate(divide="ignore", invalid="ignore")
-def _diagnostics(kind: str, draws: np.ndarray) -> dict[str, np.ndarray]:
+def _diagnostics(engine: Engine, draws: np.ndarray) -> dict[str, np.ndarray]:
     from arviz_stats import ess, mcse, rhat  # type: ignore[attr-defined]
 
     chains = draws.shape[0]
-    if kind not in ("nuts", "smc"):
+    if not engine.makes_draws and engine.replicates == 1:
         return {"mcse": draws.std(axis=(0, 1), ddof=1) / math.sqrt(draws[..., 0].size)}
     dataset = xarray.Dataset({"value": (("chain", "draw", "parameter"), draws)})
     between = {"rhat": rhat(dataset)["value"].values} if chains > 1 else {}
-    if kind == "smc":
+    if not engine.makes_draws:
         return {"mcse": draws.mean(axis=1).std(axis=0, ddof=1) / math.sqrt(chains)} | between
     return {
         "mcse": mcse(dataset, method="mean")["value"].values,
@@ -97,40 +99,44 @@ def _diagnostics(kind: str, draws: np.ndarray) -> dict[str, np.ndarray]:
 
 def concerns(posterior: Posterior) -> list[str]:
     """Return what :meth:`Posterior.concerns` documents."""
-    table = summarise(posterior)
-    found = []
+    table, engine = summarise(posterior), posterior.engine
+    reasons = []
     if posterior.divergences:
-        found.append(
-            f"{posterior.divergences} draws of nuts diverged: part of the posterior may be missing; "
-            "raise `accept` of the engine"
+        reasons.append(
+            f"{posterior.divergences} draws of {engine.kind} diverged: part of the posterior may be missing; "
+            f"{_raise(engine.raise_for_divergences)}"
         )
-    # NumPy's extremes, unlike xarray's, are NaN where one value is: what is not known is no good sign.
+    # NumPy's extremes, unlike xarray's, are NaN where any value is, and NaN is a concern.
     if "rhat" in table and not np.max(table.rhat.values) <= MOST_RHAT:
-        remedy = "particles" if posterior.engine.kind == "smc" else "warmup"
         worst = int(np.argmax(table.rhat.values))
-        found.append(
+        reasons.append(
             f"R-hat of {table.parameter.values[worst]} is {table.rhat.values[worst]:.3f}, not below {MOST_RHAT}: "
-            f"chains disagree, or do not move; raise `{remedy}` of the engine"
+            f"chains disagree, or do not move; {_raise(engine.raise_for_rhat)}"
         )
     least = {part: np.min(table[f"ess_{part}"].values) for part in ("bulk", "tail") if f"ess_{part}" in table}
     few = [f"{size:.0f} ({part})" for part, size in least.items() if not size >= LEAST_ESS]
     if few:
-        found.append(
+        reasons.append(
             f"the least effective sample size is {' and '.join(few)}, below {LEAST_ESS}: raise `draws`"
         )
     still = table.parameter.values[table.sd.values == 0.0]
     if still.size:
-        found.append(
-            f"all draws of {still[0]} are the same: give outcomes in units of about their deviation, √f(φᵀx), "
+        reasons.append(
+            f"all draws of {still[0]} are the same: give outcomes in units of about their sd, √f(φᵀx), "
             "and bounds in the same"
         )
     if posterior.pareto_k is not None:
-        found += _untrusted(posterior) or _off(posterior, table)
-    return found + _outside(posterior) + _pressed(posterior)
+        reasons += _poorly_weighted(posterior) or _misplaced(posterior, table)
+    return reasons + _projected(posterior) + _restricted(posterior)
 
 
-def _untrusted(posterior: Posterior) -> list[str]:
-    """Say whether the importance weights of an approximation speak against it."""
+def _raise(setting: str) -> str:
+    """Return the remedy of raising a setting of the engine, or of another engine where there is none."""
+    return f"raise `{setting}` of the engine" if setting else "take nuts"
+
+
+def _poorly_weighted(posterior: Posterior) -> list[str]:
+    """Return the concern that the importance weights of an approximation raise, if they do."""
     again = posterior.reweight()
     worth = f"weighted by `reweight()`, its {again.weight.size} draws are worth {again.effective:.0f}"
     kind, share = posterior.engine.kind, again.effective / again.weight.size
@@ -146,23 +152,25 @@ def _untrusted(posterior: Posterior) -> list[str]:
     return []
 
 
-def _outside(posterior: Posterior) -> list[str]:
-    """Say where ``smc`` found no draw of θ in its ball and took the nearest point of it."""
+def _projected(posterior: Posterior) -> list[str]:
+    """Return the concern that many draws of θ were projected onto its ball, if they were."""
     radius = _radius(posterior, "theta")
     length = np.linalg.norm(posterior.theta, axis=-1) / radius
     share = float(np.mean(length > 1.0 - 1e-9))
-    if posterior.engine.kind != "smc" or share < 0.01:
+    if not posterior.engine.cuts_to_ball or share < 0.01:
         return []
     remedy = f"take nuts, or {_wider(posterior, 'theta')}"
-    return [f"{share:.0%} of draws of smc were cut to ‖θ‖ at its bound {radius:g}: {remedy}"]
+    return [
+        f"{share:.0%} of draws of {posterior.engine.kind} were cut to ‖θ‖ at its bound {radius:g}: {remedy}"
+    ]
 
 
-def _off(posterior: Posterior, table: xarray.Dataset) -> list[str]:
-    """Say where an approximation is off by what its weights put right: k̂ is low all the same."""
+def _misplaced(posterior: Posterior, table: xarray.Dataset) -> list[str]:
+    """Return the concern that a mean or sd is wrong although k̂ is low: the weights correct it."""
     again = posterior.reweight()
     _, draws = _stacked(posterior)
     draws = draws.reshape(-1, draws.shape[-1])
-    # What does not vary has no deviations to be off by.
+    # A parameter that does not vary has no standard deviation to measure errors in.
     varies = table.sd.values > 0.0
     table, draws = table.sel(parameter=varies), draws[:, varies]
     mean = again.weight @ draws
@@ -175,33 +183,34 @@ def _off(posterior: Posterior, table: xarray.Dataset) -> list[str]:
         return []
     worst = int(np.argmax(np.where(wrong, shift + np.abs(np.log(ratio)), -1.0)))
     return [
-        f"{posterior.engine.kind} has {table.parameter.values[worst]} off by {shift[worst]:.2f} deviations, "
-        f"{1.0 / ratio[worst]:.2f} times as wide as it is: take nuts, or the weights of `reweight()`"
+        f"{posterior.engine.kind} has {table.parameter.values[worst]} off by {shift[worst]:.2f} sd, "
+        f"its sd {1.0 / ratio[worst]:.2f} times as large as it is: take nuts, or the weights of `reweight()`"
     ]
 
 
-def _pressed(posterior: Posterior) -> list[str]:
-    found = []
+def _restricted(posterior: Posterior) -> list[str]:
+    """Return the concerns that the bounds of θ and φ restrict the posterior."""
+    concerns = []
     for name, symbol in (("theta", "θ"), ("phi", "φ")):
         radius = _radius(posterior, name)
         share = float(np.mean(np.linalg.norm(getattr(posterior, name), axis=-1) > _NEAR * radius))
-        if share > _PRESSED and share > 1.5 * (1.0 - _NEAR**posterior.setting.dimension):
-            found.append(
+        if share > _RESTRICTED and share > 1.5 * (1.0 - _NEAR**posterior.setting.dimension):
+            concerns.append(
                 f"{share:.0%} of draws have ‖{symbol}‖ within 2 % of its bound {radius:g}: "
                 f"if it may be larger, {_wider(posterior, name)}"
             )
-    return found
+    return concerns
 
 
 def _radius(posterior: Posterior, name: str) -> float:
-    """Return the radius of the ball that the prior has θ or φ on; it may be below the bound of the norm."""
-    # In single precision it would be off by more than draws at the edge of the ball are.
+    """Return the radius of the prior's ball of θ or φ, which may be smaller than the bound of the norm."""
+    # Single precision is too coarse: draws lie closer to the edge of the ball than its rounding error.
     with double_precision():
         return float(posterior.target.radii[("theta", "phi").index(name)])
 
 
 def _wider(posterior: Posterior, name: str) -> str:
-    """Return what lets θ or φ be larger."""
+    """Return the remedy that lets θ or φ be larger."""
     if _radius(posterior, name) < (1.0 - 1e-6) * float(getattr(posterior.setting.bounds, name)):
         return f"widen the ball of the prior's `{name}`"
     return f"raise `bounds.{name}`" + (" and the offset of the link" if name == "phi" else "")

@@ -1,7 +1,7 @@
-"""Rounds as a table: contexts, outcomes, and perhaps whose they are and at which level.
+"""A table of rounds: contexts, outcomes, and optionally users and satisfaction levels.
 
-As a file it is a CSV with the columns x1, ..., xd and r, and perhaps ``user`` and
-``beta``; one line a round.
+As a file it is a CSV with the columns x1, ..., xd and r, and optionally ``user`` and
+``beta``; one line per round.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from hrprob.observations import as_array, as_numbers, check_rounds, too_large, t
 
 __all__ = ["Table", "as_table", "parse_table", "read_file", "read_table", "write_table"]
 
-# Unit vectors written to four decimals may be so much longer; a variance never falls below its floor.
+# Unit vectors that are rounded to four decimals may be this long; the variance is positive all the same.
 _LONGEST = 1.0 + 1e-4
 _READABLE = "must be a CSV file that can be read"
-# How what stands for no label reads: of Python, NumPy and pandas.
+# Missing labels of Python, NumPy and pandas, as text.
 _MISSING = ("None", "nan", "NaT", "<NA>")
-_COLUMNS = "it has the columns x1, ..., xd and r, and perhaps user and beta"
+_COLUMNS = "it has the columns x1, ..., xd and r, and optionally user and beta"
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rounds that were played, checked when made.
+    """Rounds that were played, checked on construction.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class Table:
     r : array_like, shape (n,)
         Its outcome.
     user : array_like, shape (n,), optional
-        A label of the user: rounds of one user under one context then count as one stay.
+        A label of the user: rounds of one user under one context then are summed as one stay.
         The posterior is the same without it.
     beta : array_like, shape (n,) or (), optional
-        The user's satisfaction level, ∞ for none. When users leave depends on outcomes that
-        are in the table, so it tells nothing more of θ and φ; it is kept for what is
-        looked at afterwards.
+        The user's satisfaction level; ∞ for a user who leaves after one round. Whether a user leaves depends
+        on outcomes that are in the table, so levels do not change the posterior; they are kept for
+        later analyses.
 
     Examples
     --------
@@ -84,13 +84,13 @@ class Table:
 
 
 def as_table(data: Any) -> Table:
-    """Return a table of rounds, whatever it comes as.
+    """Return a table of rounds from any supported form of data.
 
     Parameters
     ----------
     data : Table, path, mapping, xarray.Dataset, data frame or tuple
         A mapping (or dataset, or data frame) has ``x`` or the columns x1, ..., xd, and ``r``,
-        and perhaps ``user`` and ``beta``; a tuple is (x, r), (x, r, user) or (x, r, user, beta).
+        and optionally ``user`` and ``beta``; a tuple is (x, r), (x, r, user) or (x, r, user, beta).
 
     Examples
     --------
@@ -112,7 +112,7 @@ def as_table(data: Any) -> Table:
             "give (x, r), a dictionary of columns, an xarray dataset, the path of a CSV file, or a Problem"
         )
         raise InvalidInput("data", "must be a table of rounds", type(data).__name__, remedy)
-    # In a dataset the coordinates are variables too, and may hold the labels.
+    # The coordinates of a dataset may hold the labels.
     columns |= {
         name: as_array(name, data[name])
         for name in ("user", "beta")
@@ -123,7 +123,7 @@ def as_table(data: Any) -> Table:
         contexts = [columns[name] for name in _context_columns(list(columns))]
         if len({column.shape for column in contexts}) > 1:
             shapes = [column.shape for column in contexts]
-            raise InvalidInput("x1, ..., xd", "must be of one length", shapes, "one entry a round")
+            raise InvalidInput("x1, ..., xd", "must be of one length", shapes, "one entry per round")
         columns["x"] = np.stack(contexts, axis=-1)
     return Table(columns["x"], columns["r"], columns.get("user"), columns.get("beta"))
 
@@ -148,7 +148,7 @@ def read_table(path: str | Path) -> Table:
 
 
 def read_file(path: str | Path) -> bytes:
-    """Return what is in a file, or raise :class:`InvalidInput`."""
+    """Return the bytes of a file, or raise :class:`InvalidInput`."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -156,7 +156,7 @@ def read_file(path: str | Path) -> bytes:
 
 
 def parse_table(content: bytes, path: str | Path) -> Table:
-    r"""Return the table that a CSV file has in it; complaints name its path.
+    r"""Return the table in the bytes of a CSV file; errors name its path.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def write_table(table: Table, path: str | Path) -> None:
 
 
 def _lines(content: bytes, path: str | Path) -> list[tuple[int, list[str]]]:
-    """Return the lines of a CSV file that have anything in them, each with its number."""
+    """Return the lines of a CSV file that are not empty, each with its number."""
     try:
         reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         return [(reader.line_num, line) for line in reader if any(cell.strip() for cell in line)]
@@ -253,23 +253,23 @@ def _cell(name: str, text: str, where: str) -> Any:
 def _labels(user: Any, rounds: int) -> np.ndarray:
     labels = as_array("user", user)
     if labels.shape != (rounds,):
-        raise InvalidInput("user", f"must have {rounds} entries", labels.shape, "one label a round")
+        raise InvalidInput("user", f"must have {rounds} entries", labels.shape, "one label per round")
     if labels.dtype.kind in "iu":
         return labels
-    # As they were given: among text, NumPy makes text of what is missing.
+    # Before conversion: NumPy converts a missing label among text to text.
     for row, label in enumerate(np.asarray(user, dtype=object)):
         if str(label).strip() == "" or (not isinstance(label, str) and str(label) in _MISSING):
             raise InvalidInput(
                 "user", "must be a label", label, f"in row {row + 1}; name the user or drop the round"
             )
-    # Beyond 2⁶³ a number has no place among whole ones.
+    # Numbers beyond 2⁶³ do not fit into int64.
     if labels.dtype.kind == "f" and np.all((labels == np.floor(labels)) & (np.abs(labels) < 2.0**63)):
         return labels.astype(np.int64)
     return labels.astype(np.str_)
 
 
 def _levels(beta: Any, rounds: int) -> np.ndarray:
-    remedy = "one level a round, or one for all; ∞ for a user who leaves at once"
+    remedy = "one level per round, or one for all; ∞ for a user who leaves at once"
     levels = as_numbers("beta", beta, remedy)
     if levels.shape not in ((), (rounds,)):
         raise InvalidInput("beta", f"must have {rounds} entries", levels.shape, remedy)

@@ -1,25 +1,24 @@
 """A posterior as a tree for ArviZ, and as a netCDF file and back.
 
 =====================  ============================================================
-group                  what it has
+group                  contents
 =====================  ============================================================
 posterior              theta, phi (chain, draw, feature), further sites of the model
-sample_stats           lp, log_ratio, and how ``nuts`` fared, by ArviZ's names
+sample_stats           lp, log_ratio, and the statistics of ``nuts``, by ArviZ's names
 log_likelihood         r (chain, draw, round)
 posterior_predictive   r (chain, draw, round): one new outcome of every round
-prior                  draws of the same sites before anything is seen
-prior_predictive       r (chain, draw, round) under those
+prior                  draws of the same sites from the prior
+prior_predictive       r (chain, draw, round) given those
 observed_data          r (round)
 constant_data          x (round, feature), user and beta (round) where there are any
 =====================  ============================================================
 
 Engine, model, prior and setting are attributes of the root, as JSON.
 
-What has an outcome for every draw and round may be large. With many rounds these groups
-have every k-th draw of each chain only: their coordinate ``draw`` says which of ``posterior``'s
-(of ``prior``'s) they are, their attribute ``thinning`` is k. ``log_likelihood``, which is to be
-compared draw by draw, has all of them for longest. Where it is thinned,
-``arviz_stats.loo(tree, reff=1.0)`` takes the draws that are left for independent.
+Groups with one entry per draw and round may be large. With many rounds they have
+every k-th draw of each chain only: their coordinate ``draw`` has the indices of those draws in ``posterior``
+(or ``prior``), their attribute ``thinning`` is k. ``log_likelihood``, the input of model comparison, is thinned
+last. Where it is thinned, ``arviz_stats.loo(tree, reff=1.0)`` treats the draws that are left as independent.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import xarray
@@ -39,23 +38,27 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Purpose, key_of
 from hrprob._core.records import describe
-from hrprob.estimation.posterior.base import DIMS, features
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.inference import DIMS, features
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive
-from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Affine, Bounds
 
+if TYPE_CHECKING:
+    from hrprob.fitting.posterior import Posterior
+
 __all__ = ["load", "save", "thinning", "to_datatree"]
+
+P = TypeVar("P")
 
 MOST_ENTRIES = {
     "log_likelihood": 20_000_000,
     "posterior_predictive": 5_000_000,
     "prior_predictive": 5_000_000,
 }
-"""Numbers that a group may have before it is thinned."""
+"""Entries that a group may have before it is thinned."""
 
 PRIOR_DRAWS = 1000
 _COLUMNS = {"r": ["round"], "x": ["round", "feature"], "user": ["round"], "beta": ["round"]}
@@ -68,13 +71,13 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
 
     table = posterior.table
     if not isinstance(pointwise, bool) and pointwise != "auto":
-        remedy = "auto takes as many draws as are not too large"
+        remedy = "auto thins the draws where there are too many entries"
         raise InvalidInput("pointwise", 'must be true, false or "auto"', pointwise, remedy)
     before: dict[str, np.ndarray] | None = None
     if prior:
         draws = min(PRIOR_DRAWS, posterior.theta[..., 0].size)
-        imagined = predictive.prior(posterior.target, table.x, key_of(posterior.seed, Purpose.PRIOR), draws)
-        before = {name: value[None] for name, value in imagined.items()}
+        drawn = predictive.prior(posterior.target, table.x, key_of(posterior.seed, Purpose.PRIOR), draws)
+        before = {name: value[None] for name, value in drawn.items()}
     groups: dict[str, dict[str, Any]] = {
         "posterior": {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites),
         "sample_stats": {"log_ratio": posterior.log_ratio} | dict(posterior.statistics),
@@ -85,7 +88,7 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
         groups |= _pointwise(posterior, before, steps)
     coords: dict[str, Any] = {**features(table.dimension), "round": np.arange(1, len(table) + 1)}
     tree = from_dict(groups, dims=DIMS | {"r": ["round"]}, coords=coords)
-    # Apart from the draws: a site of the model may be called as a column of the table is.
+    # In a tree of its own first: a site of the model may have the name of a column.
     tree.update(from_dict(_columns(table), dims=_COLUMNS, coords=coords).children)
     for name in MOST_ENTRIES.keys() & groups.keys():
         kept = tree[name].to_dataset()
@@ -97,13 +100,13 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
 
 
 def _columns(table: Table) -> dict[str, dict[str, np.ndarray]]:
-    """Return the groups of what was seen."""
+    """Return the groups of the data."""
     given = {name: getattr(table, name) for name in _COLUMNS if getattr(table, name) is not None}
     return {"observed_data": {"r": given.pop("r")}, "constant_data": given}
 
 
 def thinning(posterior: Posterior) -> dict[str, int]:
-    """Return, for each group with an outcome for every draw and round, that it has every k-th draw."""
+    """Return k for each group with one entry per draw and round, which has every k-th draw."""
     chains, draws, _ = posterior.theta.shape
     rounds = len(posterior.table)
     sizes = dict.fromkeys(MOST_ENTRIES, (chains, draws))
@@ -117,9 +120,9 @@ def thinning(posterior: Posterior) -> dict[str, int]:
 def _pointwise(
     posterior: Posterior, before: dict[str, np.ndarray] | None, steps: dict[str, int]
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Return the groups with an outcome for every draw and round, thinned by these steps.
+    """Return the groups with one entry per draw and round, thinned by these steps.
 
-    ``before`` are draws from the prior, where these are wanted.
+    ``before`` are draws from the prior, where these are included.
     """
     x, target = posterior.table.x, posterior.target
     after = {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites)
@@ -134,7 +137,7 @@ def _pointwise(
         flat = {site: value.reshape(-1, *value.shape[2:]) for site, value in some.items()}
         return {"r": of_draws(flat).reshape(*shape, len(x))}
 
-    found = {
+    groups = {
         "log_likelihood": group(
             "log_likelihood",
             after,
@@ -143,12 +146,12 @@ def _pointwise(
         "posterior_predictive": group("posterior_predictive", after, new_outcomes(Purpose.REPLICATES)),
     }
     if before is not None:
-        found["prior_predictive"] = group("prior_predictive", before, new_outcomes(Purpose.PRIOR_OUTCOMES))
-    return found
+        groups["prior_predictive"] = group("prior_predictive", before, new_outcomes(Purpose.PRIOR_OUTCOMES))
+    return groups
 
 
 def save(posterior: Posterior, path: str | Path, pointwise: bool | str = "auto") -> None:
-    """Write the tree as netCDF, whole or not at all."""
+    """Write the tree as netCDF, atomically."""
     tree = to_datatree(posterior, pointwise)
     encoding = {
         group.path: {str(name): _PACKED for name, values in group.data_vars.items() if values.ndim}
@@ -162,8 +165,8 @@ def save(posterior: Posterior, path: str | Path, pointwise: bool | str = "auto")
         tree.to_netcdf(place, engine="h5netcdf", encoding=encoding)
 
 
-def load(path: str | Path) -> Posterior:
-    """Return the posterior that :func:`save` wrote."""
+def load(path: str | Path, make: Callable[..., P]) -> P:
+    """Return what :func:`save` wrote, ``make`` being the class of posteriors."""
     try:
         with xarray.open_datatree(path, engine="h5netcdf") as opened:
             tree = opened.load()
@@ -183,7 +186,7 @@ def load(path: str | Path) -> Posterior:
         *(constant[name].values if name in constant.data_vars else None for name in ("user", "beta")),
     )
     facts = {name: json.loads(tree.attrs[name]) for name in ("engine", "model", "prior", "setting")}
-    return Posterior(
+    return make(
         theta=draws.pop("theta"),
         phi=draws.pop("phi"),
         sites=draws,
@@ -207,7 +210,7 @@ def _facts(posterior: Posterior) -> dict[str, Any]:
         "program": "hrprob",
         "hrprob_version": hrprob.__version__,
         "seed": posterior.seed,
-        "inference_library": "numpyro" if posterior.engine.kind in ("nuts", "svi") else "hrprob",
+        "inference_library": posterior.engine.library,
     } | {name: json.dumps(describe(part)) for name, part in parts.items()}
 
 
@@ -227,7 +230,7 @@ def _target(facts: dict[str, Any]) -> Target:
 
 @contextlib.contextmanager
 def _whole_file(path: str | Path) -> Iterator[Path]:
-    """Give a name beside ``path`` to write to, which takes its place when all went well."""
+    """Yield a temporary file beside ``path``, which replaces it when no error occurred."""
     place, must = Path(path), "must be a file that can be written"
     if place.is_dir():
         raise InvalidInput(

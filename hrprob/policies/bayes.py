@@ -1,13 +1,16 @@
-"""What the Bayesian policies share: the users seen so far, and a posterior that follows them.
+"""The base class of Bayesian policies: a ledger of all users, and a posterior that is fitted to it.
 
-A policy writes every user down (:mod:`hrprob.policies.ledger`) and fits its posterior to
-the rows so far whenever the number of users has grown by the factor ``refit``. When that
-is depends on the number of users alone, so that all trials of a batch fit together and a
-user between two fits costs nothing but a draw.
+A policy records every user (:mod:`hrprob.policies.ledger`) and fits its posterior to
+the rows so far whenever the number of users has grown by the factor ``refit``. The times of
+the fits depend on the number of users alone, so that all trials of a batch fit together and a
+user between two fits costs one draw only.
 
-``laplace`` and ``smc`` fit within the compiled run. ``nuts`` and ``svi`` cannot: the run
-pauses for them (``pauses``, ``fit_outside``). Between two fits the particles of ``smc`` take in
-every stay, and every round of an eager policy; the belief of the others stays as it is.
+Streaming engines (``laplace``, ``smc``) fit within the compiled run. For batch engines (``nuts``, ``svi``) the
+run pauses (``pauses``, ``fit_outside``). Between two fits the particles of ``smc`` take in
+every stay, and every round of an eager policy; the beliefs of the other engines do not change.
+
+The engine's *belief* is its approximation of the posterior (:mod:`hrprob.estimation.posterior.base`).
+NumPyro is imported when such a policy is made, not with this module: a run of other policies needs none of it.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ import numpy as np
 from hrprob._core.errors import check_number
 from hrprob._core.precision import double_precision
 from hrprob._core.records import record, set_frozen, with_fields
+from hrprob.estimation.posterior.engines import make_engine
+from hrprob.observations import Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Learner, Seen
 from hrprob.policies.ledger import Ledger
@@ -31,18 +36,18 @@ from hrprob.problem import Problem
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
 
-# Rows that an eager policy has for a user, one for each action served.
+# Rows per user of an eager policy, one per action served.
 EAGER_SLOTS = 8
-# Data for a fit outside are padded to a power of 8 times this, so that a run of some thousand
-# users compiles once.
+# Data for a batch engine are padded to this number of rows times a power of 8, so that a run of some
+# thousand users compiles one program.
 LEAST_ROWS = 2048
 
 
 class BayesState(NamedTuple):
-    """What was seen, and what is believed of it."""
+    """The data so far, and the belief that was fitted to them."""
 
     ledger: Ledger
-    belief: Any  # the engine's own
+    belief: Any  # of the engine
 
 
 @record(static=("eager", "capacity", "warm_rows"))
@@ -52,22 +57,22 @@ class BayesLearner(Learner):
     Parameters
     ----------
     engine : str, table or engine
-        How the posterior is found: "laplace", "smc", "svi" or "nuts".
+        The approximation of the posterior: "laplace", "smc", "svi", "nuts", or one's own.
     model : str, table or Model
-        How outcomes are distributed given θ and φ.
+        The distribution of outcomes given θ and φ.
     prior : str, table or Prior
-        "uniform" on the two balls, or "gaussian", cut to them.
+        "uniform" on the two balls, or "gaussian", truncated to them.
     refit : float, optional
-        The posterior is fitted anew when the number of users has grown by this factor;
-        unless given, what suits the engine (1.05 for "laplace", 1.2 for "smc", else 1.5).
+        The posterior is fitted anew when the number of users has grown by this factor; by
+        default the engine's (1.05 for "laplace", 1.2 for "smc", 1.5 for "svi" and "nuts").
     growth : float, optional
-        K, where the sample set may grow by so many rounds a user only. Without it every round is
-        taken for which there is room: an eager policy has room for eight actions of a user, and a
-        model that needs outcomes one by one for sixteen of each action.
+        K, where the sample set may grow by K rounds per user only. By default every round is in the sample
+        set for which there is room: an eager policy has room for eight actions per user, and a
+        model that needs single outcomes has room for sixteen per action.
     eager : bool
         Choose anew every round. Only the particles of "smc" also learn from every round: the other
-        engines fit when a user has left, so that within a stay the rounds differ by the draw alone
-        and what they told counts from the next fit on.
+        engines fit when a user has left, so that the choices within a stay differ by the draw alone
+        and its outcomes count from the next fit on.
     """
 
     engine: Any = dataclasses.field(default="laplace", kw_only=True)
@@ -79,7 +84,6 @@ class BayesLearner(Learner):
     warm_rows: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        from hrprob.estimation.posterior.engines import make_engine
         from hrprob.models import make_model, make_prior, priors
 
         remedy = "1.05 fits anew whenever the users have grown by 5 %; 1 after every user"
@@ -101,8 +105,7 @@ class BayesLearner(Learner):
 
         bound = super().bind(problem, users)
         priors.check_prior(self.prior, bound.target.setting)
-        if self.engine.streaming:
-            _check_engine(self.engine, bound.target)
+        _check_engine(self.engine, bound.target)
         return with_fields(
             bound,
             due=refit_times(self.warmup + users, self.refit, self.warmup),
@@ -116,7 +119,7 @@ class BayesLearner(Learner):
 
     @property
     def target(self) -> Any:
-        """The posterior that is followed."""
+        """The posterior that the engine approximates."""
         from hrprob.estimation.posterior.target import Target
         from hrprob.models import Setting
 
@@ -134,7 +137,7 @@ class BayesLearner(Learner):
         return BayesState(tables, self.engine.init(self.target))
 
     def update(self, state: BayesState, seen: Seen) -> BayesState:
-        """Write down what was seen; a belief that can takes it in at once."""
+        """Record what was seen; a streaming engine may change its belief at once."""
         number = jnp.asarray(seen.user, jnp.int32) - 1
         warming = (number < jnp.asarray(self.warmup, jnp.int32)) & (self.warm_rows > 0)
         warm_row = jnp.where(warming, number * self.known.actions + seen.action, -1)
@@ -145,7 +148,7 @@ class BayesLearner(Learner):
         return BayesState(noted, self.engine.absorb(self.target, state.belief, row))
 
     def depart(self, state: BayesState, user: jax.Array) -> BayesState:
-        """Close the user's rows, and fit anew where it is time."""
+        """Move the user's rows to the table of all users, and fit anew where it is due."""
         number = jnp.asarray(user, jnp.int32)
         place = number - 1 - jnp.asarray(self.warmup, jnp.int32)
         closed = ledger.close(state.ledger, place)
@@ -161,7 +164,7 @@ class BayesLearner(Learner):
     def quota(
         self, state: BayesState, sample_size: jax.Array, user: jax.Array, context: jax.Array
     ) -> jax.Array:
-        """Return how many more rounds may be taken: no more than can be written down."""
+        """Return how many more rounds may enter the sample set: no more than the ledger has room for."""
         allowed = super().quota(state, sample_size, user, context)
         first = (jnp.asarray(user, jnp.int32) - 1) * self.known.actions
         warm = ledger.warm_room(state.ledger, context, first, self.known.actions)
@@ -169,16 +172,14 @@ class BayesLearner(Learner):
         return jnp.minimum(allowed, room)
 
     def pauses(self, users: int) -> list[int]:
-        """Return after which users the posterior is fitted from outside; none for a streaming engine."""
+        """Return the numbers of users after which a batch engine is fitted; none for a streaming engine."""
         if self.engine.streaming:
             return []
         due = np.flatnonzero(np.asarray(self.due)) - int(self.warmup)
         return [int(user) for user in due if 0 <= user < users and user + int(self.warmup) > 0]
 
     def fit_outside(self, state: BayesState, user: int, keys: jax.Array) -> BayesState:
-        """Return the state fitted anew after ``user`` users, trial after trial, each from its last fit."""
-        from hrprob.models import pad
-
+        """Return the state with the belief fitted anew after ``user`` users, one trial after another."""
         used = user * self._slots
         rows = _padded(used + self.warm_rows)
         beliefs = []
@@ -217,16 +218,16 @@ def refit_times(users: int, factor: float, warmup: int = 0) -> np.ndarray:
 
 
 def _check_engine(engine: Any, target: Any) -> None:
-    """Raise unless an engine takes the model and the prior, and sees what the model's program says."""
+    """Raise unless an engine can fit the model's program and start from the prior."""
     from hrprob.estimation.posterior.sites import check_program
-    from hrprob.models import Stays, rounds, stays
 
     d = target.setting.dimension
     x, r = np.eye(d)[np.arange(3) % d] * [[0.9], [-0.5], [0.7]], [0.3, -0.7, 1.1]
     data = stays(x, r, user=[1, 2, 3]) if target.model.data is Stays else rounds(x, r)
     with double_precision():
-        check_program(engine, target, jax.tree.map(jnp.asarray, data))
-        # What an engine cannot start from it refuses here, where the policy is named, at no cost.
+        if not engine.runs_programs:
+            check_program(engine, target, jax.tree.map(jnp.asarray, data))
+        # An engine that cannot start from the prior raises here, at no cost, where the error names the policy.
         jax.eval_shape(lambda: engine.init(target))
 
 

@@ -1,8 +1,8 @@
-"""One-step Bayes: actions ranked by what the posterior says of their value, without a gamble.
+"""Bayesian index policies: serve the action with the largest summary of its value's posterior.
 
 ====================  =====================================================
 ``bayes-greedy``      the posterior mean of the value
-``bayes-ucb``         a quantile of it [1]_
+``bayes-ucb``         a posterior quantile of the value [1]_
 ====================  =====================================================
 
 References
@@ -28,13 +28,13 @@ __all__ = ["BayesGreedy", "BayesUCB"]
 
 @record(static=("eager", "capacity", "warm_rows", "draws"))
 class _ByDraws(BayesLearner):
-    """A policy that looks at the values of all actions under some draws."""
+    """A policy that computes the values of all actions under some posterior draws."""
 
     draws: Any = 64
 
     def check(self) -> None:
         """Check the number of draws."""
-        set_frozen(self, draws=check_count("draws", self.draws, remedy="the posterior is seen through them"))
+        set_frozen(self, draws=check_count("draws", self.draws, remedy="they represent the posterior"))
 
     def values_of_draws(
         self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array
@@ -51,13 +51,13 @@ class _ByDraws(BayesLearner):
 class BayesGreedy(_ByDraws):
     """Serve the action of largest posterior mean value.
 
-    The mean is over ``draws`` draws, each value held to a million: h itself has no mean
-    where the posterior leaves a probability of a variance near 0.
+    The mean is over ``draws`` draws, each value clipped to a million: h itself has no mean
+    where variances near 0 have positive posterior probability.
 
     Parameters
     ----------
     draws : int
-        Draws from the posterior for each user.
+        Draws from the posterior per user.
     engine, model, prior, refit, growth, warmup
         As for every policy with a posterior.
     """
@@ -74,9 +74,9 @@ class BayesUCB(_ByDraws):
     Parameters
     ----------
     level : float
-        Which quantile, in (0, 1).
+        The probability of the quantile, in (0, 1).
     draws : int
-        Draws from the posterior for each user.
+        Draws from the posterior per user.
     engine, model, prior, refit, growth, warmup
         As for every policy with a posterior.
     """

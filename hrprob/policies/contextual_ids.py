@@ -1,34 +1,34 @@
 r"""Contextual information-directed sampling on the lifetime: hrprob's default policy.
 
-Information-directed sampling weighs the regret that an action is expected to cost against what its
-outcomes would tell. A ratio for each user alone [1]_, [2]_ is short-sighted where contexts vary: what is
-learned now serves users yet to come, and users yet to come will teach much of it for free. The
-ratio to make small is that of averages over contexts and levels [3]_,
+Information-directed sampling weighs the expected regret of an action against the information in its
+outcomes. One ratio per user [1]_, [2]_ is short-sighted where contexts vary: information gained now serves
+later users, and later users will provide much of it for free. The
+ratio to minimise is that of averages over contexts and levels [3]_,
 
 .. math:: \Psi(\pi) = \frac{(\mathbb{E}\,\Delta)^2}{\mathbb{E}\,I},
 
-Δ being the expected regret and I the information gained when a user is served by π. Where it is
-least, no action of any user can lower it: each user is served
+Δ being the expected regret and I the information gained when a user is served by π. At its minimum no
+other action for any user lowers it: each user is served
 
 .. math:: \arg\max_a\; \hat v_a + \lambda I_a, \qquad \lambda = \frac{\mathbb{E}\,\Delta}{2\,\mathbb{E}\,I},
 
-v̂ being the estimated value, with h its plug-in. One number λ, the price of information, is all that ties users
-together, and it is measured: the averages run over the users served so far. Where
+v̂ being the estimated value, with h its plug-in. A single number λ, the price of information, connects the
+users, and it is estimated: the averages run over the users served so far. Where
 contexts explore for free, I is large under greedy choices, λ stays small and nearly all
-choices are greedy; where greedy choices no longer teach what is left to learn, I falls, λ
-grows without limit, and exploration goes to users for whom it costs least.
+choices are greedy; where greedy choices no longer give information about what is unknown, I falls, λ
+grows without limit, and the users explore for whom it costs least.
 
 =========  ===========================================================================
-Δ          mean over posterior draws (θ, φ) of max_a v_a less the value of the action served
-I_a        ½ ln(1 + m s_u²/w) + ½ ln(1 + m s_w²/(2w²)): bits (over ln 2) that a stay of m rounds
-           tells of θ and φ, s_u and s_w being the deviations of u and w, m = expected rounds
+Δ          mean over posterior draws (θ, φ) of max_a v_a minus the value of the action served
+I_a        ½ ln(1 + m s_u²/w) + ½ ln(1 + m s_w²/(2w²)): information of a stay of m rounds about θ
+           and φ, in nats; s_u and s_w are the posterior sds of u and w, m the expected rounds
 averages   weights (k/n)⁴: mostly over the last fifth of the users, since Δ and I fall as n grows
 =========  ===========================================================================
 
-The second term of I is what squared residuals of variance 2w² tell [2]_. The posterior is the
-normal belief of the weighted estimator; draws of w are log-normal around ŵ, so that no draw is
-negative. Draws are quasi-random, an additive recurrence that goes on from user to user: the policy is
-deterministic, and rare events are met as often as they should.
+The second term of I is the information in squared residuals, of variance 2w² [2]_. The posterior is the
+normal distribution of the weighted estimator; draws of w are log-normal around ŵ, so that no draw is
+negative. Draws are quasi-random, an additive recurrence that continues from user to user: the policy is
+deterministic, and rare events occur with the right frequency.
 
 No constant is tuned to a problem, and neither T nor σ_max is used.
 
@@ -65,7 +65,7 @@ _RECENCY = 4.0
 
 
 class ContextualIDSState(NamedTuple):
-    """What was learned, and what learning costs."""
+    """The estimates, and the running averages that give the price of information."""
 
     learned: WeightedState
     stays: jax.Array  # () so far; rounds, for an eager policy
@@ -78,8 +78,8 @@ class ContextualIDSState(NamedTuple):
         return self.learned.sample_size
 
 
-def information(of: Moments, rounds: jax.Array) -> jax.Array:
-    """Return what a stay of some rounds tells of θ and φ, for each action, in nats.
+def information(moments: Moments, rounds: jax.Array) -> jax.Array:
+    """Return the information of a stay of some rounds about θ and φ, for each action, in nats.
 
     Examples
     --------
@@ -87,13 +87,13 @@ def information(of: Moments, rounds: jax.Array) -> jax.Array:
     >>> f"{information(Moments(one, one, one, 0 * one), one)[0]:.4f}"  # ln(2)/2
     '0.3466'
     """
-    of_mean = jnp.log1p(rounds * of.u_deviation**2 / of.w)
-    of_variance = jnp.log1p(rounds * of.w_deviation**2 / (2.0 * of.w**2))
+    of_mean = jnp.log1p(rounds * moments.u_deviation**2 / moments.w)
+    of_variance = jnp.log1p(rounds * moments.w_deviation**2 / (2.0 * moments.w**2))
     return 0.5 * (of_mean + of_variance)
 
 
 def quasi_normal(first: Any, points: int, dimension: int) -> jax.Array:
-    """Return points (points, dimension) of an endless quasi-random normal sequence, from number ``first`` on.
+    """Return points (points, dimension) of an infinite quasi-random normal sequence, from index ``first`` on.
 
     The sequence is (½ + k·α) mod 1 with α the powers of 1/g, g the positive root of
     g^(dimension + 1) = g + 1.
@@ -108,18 +108,18 @@ def quasi_normal(first: Any, points: int, dimension: int) -> jax.Array:
 
 @register("contextual-ids", static=("points",))
 class ContextualIDS(WeightedLearner):
-    """Serve the action of largest value plus the price of information times what it tells.
+    """Serve the action of largest value plus the price of information times its information.
 
     Parameters
     ----------
     points : int
-        Posterior draws a user, by which Δ is known.
+        Posterior draws per user, from which Δ is computed.
     variance_floor, growth, eager, warmup
         As for every policy on the weighted estimator.
 
     Examples
     --------
-    >>> import hrprob
+    >>> import hrprob  # slow
     >>> fixed = hrprob.Problem(theta=[0.4, 0.5], phi=[0.0, 0.0], contexts=hrprob.Finite(0.9 * np.eye(2)[None]))
     >>> run = hrprob.simulate(fixed, ContextualIDS(), users=300, trials=4)
     >>> run.sizes["trial"]
@@ -130,30 +130,28 @@ class ContextualIDS(WeightedLearner):
 
     def check(self) -> None:
         """Check the number of draws."""
-        set_frozen(
-            self, points=check_count("points", self.points, remedy="the posterior is seen through them")
-        )
+        set_frozen(self, points=check_count("points", self.points, remedy="they represent the posterior"))
 
     def init(self) -> ContextualIDSState:
-        """Return the state before the first user: information has no price yet."""
-        nothing = jnp.zeros(())
-        return ContextualIDSState(super().init(), nothing, nothing, nothing)
+        """Return the state before the first user: the price of information is 0."""
+        zero = jnp.zeros(())
+        return ContextualIDSState(super().init(), zero, zero, zero)
 
     def select(
         self, state: ContextualIDSState, key: jax.Array, contexts: jax.Array, beta: jax.Array
     ) -> jax.Array:
         """Return argmax of value and priced information."""
-        of = self.moments(state.learned, contexts)
-        value = clip_values(self.known.value(of.u, of.w, beta))
-        return jnp.argmax(value + price(state) * self._gain(of, beta))
+        moments = self.moments(state.learned, contexts)
+        value = clip_values(self.known.value(moments.u, moments.w, beta))
+        return jnp.argmax(value + price(state) * self._gain(moments, beta))
 
     def update(self, state: ContextualIDSState, seen: Seen) -> ContextualIDSState:
-        """Learn from what was seen, and note what it was expected to cost and to tell."""
-        of = self.moments(state.learned, seen.contexts)
+        """Learn from what was seen, and update the averages of expected regret and information."""
+        moments = self.moments(state.learned, seen.contexts)
         stays = state.stays + 1.0
         step = (1.0 + _RECENCY) / (stays + _RECENCY)
-        gain = self._gain(of, seen.beta)[seen.action]
-        regret = self._expected_regret(state, of, seen)
+        gain = self._gain(moments, seen.beta)[seen.action]
+        regret = self._expected_regret(state, moments, seen)
         return ContextualIDSState(
             super().update(state.learned, seen),
             stays,
@@ -161,12 +159,12 @@ class ContextualIDS(WeightedLearner):
             state.gain + step * (gain - state.gain),
         )
 
-    def _gain(self, of: Moments, beta: jax.Array) -> jax.Array:
+    def _gain(self, moments: Moments, beta: jax.Array) -> jax.Array:
         known = self.known
-        rounds = known.satisfaction.rounds(of.u, of.w, beta, known.noise)
-        return information(of, clip_values(rounds))
+        rounds = known.satisfaction.rounds(moments.u, moments.w, beta, known.noise)
+        return information(moments, clip_values(rounds))
 
-    def _expected_regret(self, state: ContextualIDSState, of: Moments, seen: Seen) -> jax.Array:
+    def _expected_regret(self, state: ContextualIDSState, moments: Moments, seen: Seen) -> jax.Array:
         theta, phi = state.learned.estimates
         d, contexts = self.known.dimension, seen.contexts
         normal = quasi_normal(state.stays * self.points, self.points, 2 * d)
@@ -174,8 +172,8 @@ class ContextualIDS(WeightedLearner):
             contract(contexts, contract(cholesky(belief.covariance), part[:, None, :])[:, None, :])
             for belief, part in ((theta, normal[:, :d]), (phi, normal[:, d:]))
         )
-        u = of.u + by_theta
-        w = of.w * jnp.exp(self.known.link.slope * by_phi / of.w)
+        u = moments.u + by_theta
+        w = moments.w * jnp.exp(self.known.link.slope * by_phi / moments.w)
         values = clip_values(self._within_bounds(contexts, u, w, seen.beta))
         return jnp.mean(jnp.max(values, axis=1) - values[:, seen.action])
 
@@ -188,5 +186,5 @@ class ContextualIDS(WeightedLearner):
 
 
 def price(state: ContextualIDSState) -> jax.Array:
-    """Return λ, in units of value for each nat."""
+    """Return λ, in units of value per nat."""
     return jnp.where(state.gain > 0, 0.5 * state.regret / jnp.where(state.gain > 0, state.gain, 1.0), 0.0)

@@ -1,24 +1,24 @@
-r"""Information-directed sampling on the lifetime, a ratio for each user [1]_.
+r"""Information-directed sampling on the lifetime, with one information ratio per user [1]_.
 
-Over M draws (θ, φ) from the posterior, an action a is expected to cost
-Δ_a = mean of (max v − v_a), v being the values under a draw, and to tell I_a. A user is served the
-action, or a mixture of two, of least information ratio
+Over M draws (θ, φ) from the posterior, the expected regret of an action a is
+Δ_a = mean of (max v − v_a), v being the values under a draw, and its information gain I_a. A user is served
+the action, or a mixture of two actions, with the smallest information ratio
 
 .. math:: \min_q \frac{(q\Delta_a + (1-q)\Delta_b)^2}{q I_a + (1-q) I_b},
 
-whose best q is :math:`\Delta_b/(\Delta_a - \Delta_b) - 2I_b/(I_a - I_b)`, held to [0, 1].
-A stay of m rounds, m being the expected lifetime, tells
+whose best q is :math:`\Delta_b/(\Delta_a - \Delta_b) - 2I_b/(I_a - I_b)`, clipped to [0, 1].
+The information gain of a stay of m rounds, m being the expected lifetime, is
 
 ================  ==========================================================================
 ``information``   I_a
 ================  ==========================================================================
-optimal-action    m·V[E(u_a | A*)]/(2w_a) + m·V[E(w_a | A*)]/(4w_a²): of which action is best (A*);
-                  the variance-based form [1]_, each variance by the noise that hides it
-parameters        ½ ln(1 + m·V[u_a]/w_a) + ½ ln(1 + m·V[w_a]/(2w_a²)): of θ and φ; the
+optimal-action    m·V[E(u_a | A*)]/(2w_a) + m·V[E(w_a | A*)]/(4w_a²): about the best action A*;
+                  the variance-based form [1]_, each variance divided by that of its noise
+parameters        ½ ln(1 + m·V[u_a]/w_a) + ½ ln(1 + m·V[w_a]/(2w_a²)): about θ and φ; the
                   heteroscedastic form [2]_, its second term for squared residuals
 ================  ==========================================================================
 
-The draws are made when the posterior is fitted and serve until it is fitted anew.
+The draws are made when the posterior is fitted and used until it is fitted anew.
 
 References
 ----------
@@ -37,6 +37,7 @@ import jax.numpy as jnp
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count
 from hrprob._core.records import set_frozen
+from hrprob.estimation.posterior.engines import ENGINES
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, clip_values, register
@@ -44,20 +45,20 @@ from hrprob.policies.bayes import BayesLearner, BayesState
 
 __all__ = ["IDS", "best_mixture"]
 
-# Draws are made from this and the user's number.
+# The key of the draws is this seed with the user's number folded in.
 _SEED = 0x696473
 
 
 class IDSState(NamedTuple):
-    """What is believed, and draws of it."""
+    """The data and the belief, and draws from it."""
 
     believed: BayesState
     theta: jax.Array  # (draws, d)
     phi: jax.Array  # (draws, d)
 
 
-class _Seen(NamedTuple):
-    """What the draws say of the actions."""
+class _Actions(NamedTuple):
+    """Moments and values of all actions under the draws."""
 
     u: jax.Array  # (draws, actions)
     w: jax.Array  # (draws, actions)
@@ -66,7 +67,7 @@ class _Seen(NamedTuple):
 
 
 def best_mixture(regret: jax.Array, gain: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return two actions and the probability of the first, such that the information ratio is least.
+    """Return two actions and the probability of the first that minimise the information ratio.
 
     Examples
     --------
@@ -78,10 +79,10 @@ def best_mixture(regret: jax.Array, gain: jax.Array) -> tuple[jax.Array, jax.Arr
     flat = (by_regret == 0) | (by_gain == 0)
     slopes = (jnp.where(flat, 1.0, difference) for difference in (by_regret, by_gain))
     inside = regret[None, :] / next(slopes) - 2.0 * gain[None, :] / next(slopes)
-    # Where one of the two differences is 0 the ratio is monotone, and an end is best.
+    # Where one of the two differences is 0 the ratio is monotone in q, and 0 or 1 is best.
     probability = jnp.clip(jnp.where(flat, 1.0, inside), 0.0, 1.0)
     mixed = (regret[None, :] + probability * by_regret) ** 2 / (gain[None, :] + probability * by_gain)
-    # A pair and its reverse tie but for rounding: the lower number is the first.
+    # A pair and its reverse differ by rounding only: each pair is considered once.
     place = jnp.argmin(jnp.where(jnp.tri(len(regret), dtype=bool).T, mixed, jnp.inf))
     first, second = place // len(regret), place % len(regret)
     return first, second, probability[first, second]
@@ -89,18 +90,18 @@ def best_mixture(regret: jax.Array, gain: jax.Array) -> tuple[jax.Array, jax.Arr
 
 @register("ids", static=("draws", "information", "mix"))
 class IDS(BayesLearner):
-    """Serve the actions of least information ratio under the posterior.
+    """Serve the actions of smallest information ratio under the posterior.
 
     Parameters
     ----------
     draws : int
-        Draws from the posterior, by which regret and information are known.
+        Draws from the posterior, from which regret and information gain are computed.
     information : {"optimal-action", "parameters"}
-        What outcomes are to tell of.
+        What the information is about.
     mix : bool
         Whether a user may be served one of two actions at random.
     engine, model, prior, refit, growth, warmup
-        As for every policy with a posterior; engines that fit within a run only.
+        As for every policy with a posterior; streaming engines only.
     """
 
     draws: Any = 64
@@ -114,20 +115,20 @@ class IDS(BayesLearner):
         if not isinstance(self.mix, bool):
             raise InvalidInput("mix", "must be true or false", self.mix, "true mixes two actions")
         if not self.engine.streaming:
-            remedy = "draws are made within the run; take laplace or smc"
+            remedy = f"draws are made within the run; take {_streaming()}"
             raise InvalidInput("engine", "must be one that fits within a run", self.engine.kind, remedy)
 
     def init(self) -> Any:
-        """Return the prior, and draws of it."""
+        """Return the prior, and draws from it."""
         believed = super().init()
         return IDSState(believed, *self._draw(believed, jnp.zeros((), jnp.int32)))
 
     def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
-        """Return how many more rounds may be taken."""
+        """Return how many more rounds may enter the sample set."""
         return super().quota(state.believed, sample_size, user, context)
 
     def _draw(self, believed: BayesState, user: jax.Array) -> tuple[jax.Array, jax.Array]:
-        # One key a user for all trials: their beliefs differ, and so do the draws.
+        # One key per user for all trials: their beliefs differ, and so do the draws.
         key = jax.random.fold_in(jax.random.key(_SEED), user)
         target = self.target
 
@@ -138,11 +139,11 @@ class IDS(BayesLearner):
         return theta, phi
 
     def update(self, state: Any, seen: Seen) -> Any:
-        """Write down what was seen."""
+        """Record what was seen."""
         return state._replace(believed=super().update(state.believed, seen))
 
     def depart(self, state: Any, user: jax.Array) -> Any:
-        """Fit anew where it is time, and draw."""
+        """Fit anew where it is due, and draw."""
         believed = super().depart(state.believed, user)
         number = jnp.asarray(user, jnp.int32)
         draws = once(
@@ -153,35 +154,40 @@ class IDS(BayesLearner):
         return IDSState(believed, *draws)
 
     def select(self, state: IDSState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return an action of least ratio."""
-        seen = self._look(state, contexts, beta)
-        regret = jnp.mean(jnp.max(seen.values, axis=1, keepdims=True) - seen.values, axis=0)
-        # With nothing left to learn, what costs least is best.
-        gain = jnp.maximum(self._gain(seen), 1e-12)
+        """Return an action of smallest ratio."""
+        actions = self._actions(state, contexts, beta)
+        regret = jnp.mean(jnp.max(actions.values, axis=1, keepdims=True) - actions.values, axis=0)
+        # With nothing left to learn, the action of smallest regret is best.
+        gain = jnp.maximum(self._gain(actions), 1e-12)
         if not self.mix:
             return jnp.argmin(regret**2 / gain)
         first, second, probability = best_mixture(regret, gain)
         return jnp.where(jax.random.uniform(key) < probability, first, second)
 
-    def _look(self, state: IDSState, contexts: jax.Array, beta: jax.Array) -> _Seen:
+    def _actions(self, state: IDSState, contexts: jax.Array, beta: jax.Array) -> _Actions:
         known, setting = self.known, self.target.setting
         u = contract(contexts, state.theta[:, None, :])
         w = setting.variance(contract(contexts, state.phi[:, None, :]))
         values = clip_values(known.value(u, w, beta))
         rounds = known.satisfaction.rounds(jnp.mean(u, axis=0), jnp.mean(w, axis=0), beta, known.noise)
-        return _Seen(u, w, values, clip_values(rounds))
+        return _Actions(u, w, values, clip_values(rounds))
 
-    def _gain(self, seen: _Seen) -> jax.Array:
-        w = jnp.mean(seen.w, axis=0)
+    def _gain(self, actions: _Actions) -> jax.Array:
+        w = jnp.mean(actions.w, axis=0)
         if self.information == "parameters":
-            of_mean = jnp.log1p(seen.rounds * jnp.var(seen.u, axis=0) / w)
-            of_variance = jnp.log1p(seen.rounds * jnp.var(seen.w, axis=0) / (2.0 * w**2))
+            of_mean = jnp.log1p(actions.rounds * jnp.var(actions.u, axis=0) / w)
+            of_variance = jnp.log1p(actions.rounds * jnp.var(actions.w, axis=0) / (2.0 * w**2))
             return 0.5 * (of_mean + of_variance)
-        best = jnp.argmax(seen.values, axis=1)
-        belongs = jnp.where(best[:, None] == jnp.arange(seen.values.shape[1]), 1.0, 0.0)  # (draws, A*)
-        return seen.rounds * (
-            _between(belongs, seen.u) / (2.0 * w) + _between(belongs, seen.w) / (4.0 * w**2)
+        best = jnp.argmax(actions.values, axis=1)
+        belongs = jnp.where(best[:, None] == jnp.arange(actions.values.shape[1]), 1.0, 0.0)  # (draws, A*)
+        return actions.rounds * (
+            _between(belongs, actions.u) / (2.0 * w) + _between(belongs, actions.w) / (4.0 * w**2)
         )
+
+
+def _streaming() -> str:
+    """Return the streaming engines, for a message."""
+    return " or ".join(kind for kind, engine in ENGINES.kinds().items() if engine.streaming)
 
 
 def _between(belongs: jax.Array, numbers: jax.Array) -> jax.Array:

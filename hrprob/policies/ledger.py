@@ -1,15 +1,15 @@
-"""What a Bayesian policy writes down: rows of data for a model, user by user.
+"""The ledger of a Bayesian policy: rows of data for its model, user by user.
 
 Every user has the same number of rows in one long table, so that a row's place depends on
 the user's number alone and all trials of a batch write to the same place. A lazy policy
-serves one action a user and needs one row. An eager one needs a row for each action that
-the user is served; rounds of an action for which there is no row left are not taken.
-Which these are depends on what was chosen before, never on the outcome itself, and so
-biases nothing. The same holds for single outcomes beyond the sixteenth of a row, where a
-model needs them one by one. :func:`room` says how many there is place for.
+serves one action per user and needs one row. An eager one needs one row per action that
+the user is served; rounds of an action without a free row are not in the sample set.
+Which rounds these are depends on earlier choices, never on the outcome itself, and so causes
+no bias. The same holds for outcomes beyond the sixteenth of a row, where a
+model needs single outcomes. :func:`room` returns how many more outcomes fit.
 
-Warm-up users are served many actions: theirs is a small table of its own, one row for
-each warm-up user and action, with room for as many outcomes (:func:`warm_room`).
+Warm-up users are served many actions: they have a small table of their own, with one row per
+warm-up user and action, of the same length (:func:`warm_room`).
 """
 
 from __future__ import annotations
@@ -21,31 +21,32 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.numerics.buffers import write_rows
+from hrprob.observations import Rounds, Stays
 from hrprob.policies.base import Seen
 
 __all__ = ["Ledger", "close", "empty", "note", "room", "row_of", "warm_room"]
 
-# Outcomes that a row has room for, where a model needs them one by one.
+# Outcomes per row, where a model needs single outcomes.
 OUTCOMES = 16
 
 
 class Ledger(NamedTuple):
     """Data of one kind, Stays or Rounds, in three tables."""
 
-    rows: Any  # (users · slots,) the users who have left
+    rows: Any  # (users · slots,) users who have left
     warm: Any  # (warm-up users · actions,)
-    open: Any  # (slots,) the user who is there
+    open: Any  # (slots,) the current user
     actions: jax.Array  # (slots,) int32, the action of each open row, −1 where it is free
 
 
 def empty(kind: type, *, rows: int, warm: int, slots: int, dimension: int) -> Ledger:
-    """Return a ledger with nothing in it, for data of this ``kind``."""
+    """Return an empty ledger for data of this ``kind``."""
     table = functools.partial(_blank, kind, d=dimension)
     return Ledger(table(rows), table(warm), table(slots), _free(slots))
 
 
 def note(ledger: Ledger, seen: Seen, warm_row: jax.Array) -> Ledger:
-    """Return the ledger after what was seen; it goes to ``warm_row``, or, if that is negative, to an open row."""
+    """Return the ledger with what was seen added to ``warm_row`` or, if that is negative, to an open row."""
     same = _rows_of(ledger, seen.context)
     free = jnp.argmax(ledger.actions < 0)
     slot = jnp.where(jnp.any(same), jnp.argmax(same), free)
@@ -60,10 +61,10 @@ def note(ledger: Ledger, seen: Seen, warm_row: jax.Array) -> Ledger:
 
 
 def close(ledger: Ledger, user: jax.Array) -> Ledger:
-    """Return the ledger with the open rows written to the place of ``user``, counted from 0.
+    """Return the ledger with the open rows moved to the place of ``user``, counted from 0.
 
-    A warm-up user has a negative number and no open rows: nothing is written to the first
-    user's place, who then takes it over.
+    A warm-up user has a negative number and no open rows: empty rows are written to the place of
+    the first user, who overwrites them.
     """
     slots = ledger.actions.shape[0]
     place = jnp.maximum(user, 0) * slots
@@ -72,9 +73,7 @@ def close(ledger: Ledger, user: jax.Array) -> Ledger:
 
 
 def room(ledger: Ledger, context: jax.Array) -> jax.Array:
-    """Return how many more outcomes of this context the user who is there has place for."""
-    from hrprob.models import Stays
-
+    """Return for how many more outcomes of this context the current user has room."""
     mine = _rows_of(ledger, context)
     if isinstance(ledger.open, Stays):
         return jnp.where(jnp.any(mine | (ledger.actions < 0)), jnp.inf, 0.0)
@@ -85,12 +84,10 @@ def room(ledger: Ledger, context: jax.Array) -> jax.Array:
 
 
 def warm_room(ledger: Ledger, context: jax.Array, first: jax.Array, actions: int) -> jax.Array:
-    """Return how many more outcomes of this context a warm-up user has place for, whose rows begin at ``first``.
+    """Return for how many more outcomes of this context a warm-up user, with rows from ``first`` on, has room.
 
-    Actions with the same context are not told apart: the one with least room speaks for all of them.
+    Actions with the same context are not distinguished: the one with least room counts for all of them.
     """
-    from hrprob.models import Stays
-
     if isinstance(ledger.warm, Stays) or not ledger.warm.x.shape[0]:
         return jnp.asarray(jnp.inf)
     number = jnp.arange(ledger.warm.x.shape[0]) - first
@@ -113,8 +110,6 @@ def _free(slots: int) -> jax.Array:
 
 
 def _blank(kind: type, rows: int, d: int) -> Any:
-    from hrprob.models import Rounds, Stays
-
     x, column = jnp.zeros((rows, d)), jnp.zeros(rows)
     if kind is Stays:
         return Stays(x, column, column, column)
@@ -123,17 +118,15 @@ def _blank(kind: type, rows: int, d: int) -> Any:
 
 
 def _add(data: Any, row: jax.Array, seen: Seen) -> Any:
-    """Return a small table with what was seen added to ``row``; a negative one is no row."""
-    from hrprob.models import Stays
-
-    # Comparing beats scattering: tables are small, and all trials are done at once.
+    """Return a small table with what was seen added to ``row``; none where it is negative."""
+    # A comparison is faster than a scatter: tables are small, and all trials are updated together.
     here = (jnp.arange(data.x.shape[0]) == row)[:, None]
     x = jnp.where(here, seen.context, data.x)
     if isinstance(data, Stays):
         counts = jnp.where(here[:, 0], 1.0, 0.0)
         sums = (seen.sampled, seen.total, seen.squares)
         return Stays(x, *(old + counts * new for old, new in zip(data[1:], sums, strict=True)))
-    # Where each of the row's places stands among the new outcomes.
+    # The index of each place of the row among the new outcomes.
     number = jnp.arange(OUTCOMES) - jnp.sum(data.weight, axis=-1, keepdims=True).astype(jnp.int32)
     most = seen.outcomes.shape[0]
     new = here & (number >= 0) & (number < jnp.minimum(seen.sampled, most))

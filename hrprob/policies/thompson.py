@@ -1,4 +1,4 @@
-"""Thompson sampling over θ and φ: one draw from the posterior a user, taken for the truth.
+"""Thompson sampling over θ and φ: serve each user as if one posterior draw were the truth.
 
 References
 ----------
@@ -30,7 +30,7 @@ class Thompson(BayesLearner):
     scale : float
         Factor on the spread of the posterior: below 1 explores less, 0 is the centre.
     eager : bool
-        A new draw, and a new choice, every round. What the round told changes the next draw with the
+        A new draw, and a new choice, every round. Outcomes of the same stay change the next draw with the
         engine "smc" only; the others learn when the user has left.
     engine, model, prior, refit, growth, warmup
         As for every policy with a posterior.

@@ -1,7 +1,7 @@
-r"""Thompson sampling where the posterior is in closed form: what heteroscedasticity is worth.
+r"""Thompson sampling with posteriors in closed form, to measure the value of modelling the variance.
 
 ===========================  ===================================================
-``thompson-known-variance``  φ* is known: θ given φ* is normal, cut to its ball
+``thompson-known-variance``  φ* is known: θ given φ* is truncated normal
 ``thompson-homoscedastic``   one unknown variance for all contexts
 ===========================  ===================================================
 
@@ -30,7 +30,7 @@ __all__ = ["ThompsonHomoscedastic", "ThompsonKnownVariance"]
 
 
 class NormalState(NamedTuple):
-    """A normal posterior of θ, by what moves it."""
+    """A normal posterior of θ, by its sufficient statistics."""
 
     sample_size: jax.Array  # ()
     covariance: jax.Array  # (d, d) of θ, in units of the noise's variance
@@ -40,7 +40,7 @@ class NormalState(NamedTuple):
 
 @register("thompson-known-variance")
 class ThompsonKnownVariance(Learner):
-    """Thompson sampling over θ, with the true φ given: what learning the variance costs.
+    """Thompson sampling over θ with the true φ given: a bound on what knowing the variance gains.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class ThompsonKnownVariance(Learner):
     def init(self) -> NormalState:
         """Return the prior."""
         d, radius = self.known.dimension, self.known.bounds.theta
-        nothing = jnp.zeros(())
-        return NormalState(nothing, jnp.eye(d) / prior_precision(d, radius), jnp.zeros(d), nothing)
+        zero = jnp.zeros(())
+        return NormalState(zero, jnp.eye(d) / prior_precision(d, radius), jnp.zeros(d), zero)
 
     def select(self, state: NormalState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the value at one draw of θ."""
@@ -122,8 +122,8 @@ class ThompsonHomoscedastic(Learner):
 
     def init(self) -> NormalState:
         """Return the prior."""
-        d, nothing = self.known.dimension, jnp.zeros(())
-        return NormalState(nothing, jnp.eye(d) / self.ridge, jnp.zeros(d), nothing)
+        d, zero = self.known.dimension, jnp.zeros(())
+        return NormalState(zero, jnp.eye(d) / self.ridge, jnp.zeros(d), zero)
 
     def select(self, state: NormalState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the value at one draw of θ and σ²."""

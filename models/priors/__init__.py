@@ -1,23 +1,23 @@
-r"""What is believed of θ and φ before anything is seen, by name.
+r"""Priors of θ and φ, by name.
 
 =============  =============================================================
 ``uniform``    uniform on the balls ‖θ‖ ≤ ``bounds.theta``, ‖φ‖ ≤ ``bounds.phi``
-``gaussian``   N(0, (share · bound)² I) cut to the same balls
+``gaussian``   N(0, (share · bound)² I) truncated to the same balls
 =============  =============================================================
 
 Both are NumPyro distributions on a ball. Engines that work in ℝᵈ (NUTS, normal guides,
-Laplace) reach the ball by the map of :mod:`hrprob.models.ball`, which makes the uniform
-prior a standard normal one: there are no walls to run into, and f(φᵀx) stays positive.
+Laplace) reach the ball by the map of :mod:`hrprob.models.ball`, under which the uniform
+prior is standard normal: there is no boundary to cross, and f(φᵀx) stays positive.
 
-A prior of one's own has the three methods of :class:`Prior` and a name (:func:`register`). It may
-be on smaller balls than the bounds allow, and the engines then work on those; it cannot be on
-anything else. A class in full::
+A prior of one's own has the three methods of :class:`Prior` and a name (:func:`register`). Its balls may
+be smaller than the bounds allow, and the engines then work on those; other supports are not possible.
+A complete class::
 
     from hrprob.models import priors
 
     @priors.register("half")
     class Half(priors.Uniform):
-        \"\"\"Uniform, with norms of half the bounds at most.\"\"\"
+        \"\"\"Uniform on balls of half the radius.\"\"\"
 
         def theta(self, setting):
             return priors.UniformBall(0.5 * setting.bounds.theta, setting.dimension)

@@ -1,4 +1,4 @@
-"""Distributions on a ball, and the map by which samplers move in them."""
+"""Distributions on a ball, and the map from ℝᵈ by which samplers reach it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BallConstraint(constraints.Constraint):
         self.radius = radius
 
     def __call__(self, x: Any) -> Any:
-        """Say which vectors lie in the ball."""
+        """Return which vectors lie in the ball."""
         return jnp.sum(jnp.square(x), axis=-1) <= jnp.square(self.radius)
 
     def feasible_like(self, prototype: Any) -> Any:
@@ -43,7 +43,7 @@ class BallConstraint(constraints.Constraint):
         return (self.radius,), (("radius",), {})
 
     def eq(self, other: object, static: bool = False) -> Any:
-        """Say whether two balls have the same radius."""
+        """Return whether two balls have the same radius."""
         if not isinstance(other, BallConstraint):
             return False
         return self.radius is other.radius if static else jnp.array_equal(self.radius, other.radius)
@@ -70,7 +70,7 @@ class BallTransform(transforms.Transform):
         return from_ball(y, self.radius)
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-        """Return ln N(x; 0, I) + ln volume: uniform is what normal becomes."""
+        """Return ln N(x; 0, I) + ln volume, since the image of the normal is uniform."""
         d = x.shape[-1]
         return -0.5 * contract(x, x) - d * _HALF_LOG_2PI + log_volume(d, self.radius)
 
@@ -87,7 +87,7 @@ class BallTransform(transforms.Transform):
         return (self.radius,), (("radius",), {})
 
     def eq(self, other: object, static: bool = False) -> Any:
-        """Say whether two maps are onto the same ball."""
+        """Return whether two maps are onto the same ball."""
         return isinstance(other, BallTransform) and self.codomain.eq(other.codomain, static)
 
 
@@ -131,7 +131,7 @@ class UniformBall(dist.Distribution):
 
 
 class NormalBall(dist.Distribution):
-    """N(0, (share · radius)² I) cut to the ball ‖v‖ ≤ ``radius``."""
+    """N(0, (share · radius)² I) truncated to the ball ‖v‖ ≤ ``radius``."""
 
     pytree_data_fields = ("radius", "share")
 
@@ -165,11 +165,11 @@ class NormalBall(dist.Distribution):
     def log_prob(self, value: Any) -> Any:
         """Return the log density, −∞ outside."""
         d = self.event_shape[0]
-        deviation = self.share * self.radius
+        sd = self.share * self.radius
         inside = self.support(value) | jnp.isclose(jnp.linalg.norm(value, axis=-1), self.radius)
-        density = -0.5 * contract(value, value) / deviation**2 - d * (_HALF_LOG_2PI + jnp.log(deviation))
+        density = -0.5 * contract(value, value) / sd**2 - d * (_HALF_LOG_2PI + jnp.log(sd))
         return jnp.where(inside, density - jnp.log(self._inside(1.0)), -jnp.inf)
 
     def _inside(self, part: Any) -> Any:
-        """Return the probability that the uncut vector has norm at most ``part`` · radius."""
+        """Return the probability that the normal vector before truncation has norm at most ``part`` · radius."""
         return gammainc(0.5 * self.event_shape[0], 0.5 * jnp.square(part / self.share))

@@ -1,4 +1,4 @@
-"""What every prior offers, and how one is named."""
+"""The protocol of priors, and their registry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ P = TypeVar("P", bound=type)
 
 
 class Prior(Protocol):
-    """What the models and the engines ask of a prior."""
+    """What models and engines require of a prior."""
 
     kind: ClassVar[str]
 
@@ -43,7 +43,7 @@ PRIORS: Registry[Prior] = Registry(
 
 @dataclass_transform(frozen_default=True)
 def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
-    """Make a class a prior that can be named ``kind``, and found again by a saved posterior.
+    """Make a class a prior with the name ``kind``, by which a saved posterior finds it again.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether a prior of one's own is one that every engine understands."""
+"""Checks that every engine can use a prior of one's own."""
 
 from __future__ import annotations
 
@@ -22,67 +22,69 @@ __all__ = ["check_prior", "check_record"]
 
 
 def check_record(prior: Any) -> None:
-    """Raise unless a prior can travel through JAX, as what :func:`register` makes can."""
+    """Raise unless a prior is a JAX pytree, as classes made with :func:`register` are."""
     if any(leaf is prior for leaf in jax.tree.leaves(prior)):
         remedy = f"put @hrprob.models.priors.register('a-name') above the class {type(prior).__name__}"
         raise InvalidInput("prior", "must be a record", type(prior).__name__, remedy)
 
 
 def check_prior(prior: Any, setting: Setting) -> None:
-    """Raise unless all engines see one and the same density in a prior, on balls within the bounds.
+    """Raise unless the two forms of a prior's density agree, on balls within the bounds.
 
-    Some look at the distributions of θ and φ, the others at ``log_tilt``.
+    Some engines use the distributions of θ and φ, the others ``log_tilt``.
     """
     if type(prior) in (Uniform, Gaussian):
         return
     with double_precision():
-        of_theta = _told(prior, "theta", lambda: prior.theta(setting))
-        of_phi = _told(prior, "phi", lambda: prior.phi(setting))
+        of_theta = _result_of(prior, "theta", lambda: prior.theta(setting))
+        of_phi = _result_of(prior, "phi", lambda: prior.phi(setting))
         _check_part("theta", of_theta, setting)
         _check_part("phi", of_phi, setting)
         z = jax.random.normal(jax.random.key(0), (5, 2, setting.dimension))
         theta, phi = to_ball(z[:, 0], of_theta.support.radius), to_ball(z[:, 1], of_phi.support.radius)
-        density = _told(prior, "theta", lambda: of_theta.log_prob(theta))
-        density = density + _told(prior, "phi", lambda: of_phi.log_prob(phi))
-        tilt = _told(prior, "log_tilt", lambda: jnp.asarray(prior.log_tilt(theta, phi, setting), dtype=float))
+        density = _result_of(prior, "theta", lambda: of_theta.log_prob(theta))
+        density = density + _result_of(prior, "phi", lambda: of_phi.log_prob(phi))
+        tilt = _result_of(
+            prior, "log_tilt", lambda: jnp.asarray(prior.log_tilt(theta, phi, setting), dtype=float)
+        )
     remedy = "it is ln p(θ) + ln p(φ) up to a constant, one number for each pair of (..., d)"
-    # What is the same everywhere may be one number.
+    # A constant may be a single number.
     if tilt.shape not in ((), density.shape):
         must = f"must have a `log_tilt` of shape {density.shape} for θ and φ of shape {theta.shape}"
         raise InvalidInput("prior", must, tilt.shape, remedy)
-    # A density is finite inside the balls; large ones differ by their last digits.
+    # A density is finite inside the balls; large ones differ in their last digits.
     if not np.ptp(np.asarray(density - tilt)) < 1e-6 + 1e-9 * np.max(np.abs(density)):
         raise InvalidInput("prior", "must have distributions and a `log_tilt` that agree", prior.kind, remedy)
 
 
-def _told(prior: Any, name: str, ask: Callable[[], Any]) -> Any:
-    """Return what a method of somebody's prior answers, or raise what says which one failed, and how."""
+def _result_of(prior: Any, name: str, ask: Callable[[], Any]) -> Any:
+    """Return the result of a method of a prior, or raise an error that names the method and the cause."""
     try:
         return ask()
     except InvalidInput:
         raise
     except (AttributeError, TypeError, ValueError) as error:
         must = f"must have a `{name}` as in hrprob.models.priors.Prior, and parameters that it can use"
-        # Messages of JAX go on for many lines; the first one says what is wrong.
+        # Messages of JAX have many lines; the first one names the cause.
         remedy = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
         raise InvalidInput("prior", must, prior.kind, remedy) from error
 
 
-def _check_part(name: str, found: Any, setting: Setting) -> None:
+def _check_part(name: str, distribution: Any, setting: Setting) -> None:
     """Raise unless one of a prior's two distributions is on a ball within the bound of its norm."""
-    if not _on_ball(found, setting.dimension):
+    if not _on_ball(distribution, setting.dimension):
         must = f"must have `{name}` on a ball in {setting.dimension} dimensions"
         remedy = "return a UniformBall or NormalBall of hrprob.models.priors, or a distribution with the support of one"
-        raise InvalidInput("prior", must, type(found).__name__, remedy)
-    radius, bound = float(found.support.radius), float(getattr(setting.bounds, name))
+        raise InvalidInput("prior", must, type(distribution).__name__, remedy)
+    radius, bound = float(distribution.support.radius), float(getattr(setting.bounds, name))
     if not 0.0 < radius <= bound * (1.0 + 1e-6):
         must = f"must have `{name}` on a ball of radius in (0, {bound:g}]"
         raise InvalidInput("prior", must, radius, f"raise `bounds.{name}`, or make the ball smaller")
 
 
-def _on_ball(found: Any, dimension: int) -> bool:
-    """Say whether something is one distribution, on a ball in so many dimensions."""
-    if not isinstance(found, dist.Distribution):
+def _on_ball(value: Any, dimension: int) -> bool:
+    """Return whether an object is a single distribution on a ball in this many dimensions."""
+    if not isinstance(value, dist.Distribution):
         return False
-    shape = tuple(found.batch_shape), tuple(found.event_shape)
-    return shape == ((), (dimension,)) and isinstance(found.support, BallConstraint)
+    shape = tuple(value.batch_shape), tuple(value.event_shape)
+    return shape == ((), (dimension,)) and isinstance(value.support, BallConstraint)

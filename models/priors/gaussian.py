@@ -1,4 +1,4 @@
-"""Normal priors cut to the balls."""
+"""Normal priors truncated to the balls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Gaussian"]
 
 @register("gaussian")
 class Gaussian:
-    """θ and φ independent, N(0, (share · bound)² I) each, cut to their balls.
+    """θ and φ independent, N(0, (share · bound)² I) each, truncated to their balls.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class Gaussian:
             )
 
     def theta(self, setting: Setting) -> dist.Distribution:
-        """Return the normal distribution cut to ‖θ‖ ≤ ``bounds.theta``."""
+        """Return the normal distribution truncated to ‖θ‖ ≤ ``bounds.theta``."""
         return NormalBall(setting.bounds.theta, self.theta_share, setting.dimension)
 
     def phi(self, setting: Setting) -> dist.Distribution:
-        """Return the normal distribution cut to ‖φ‖ ≤ ``bounds.phi``."""
+        """Return the normal distribution truncated to ‖φ‖ ≤ ``bounds.phi``."""
         return NormalBall(setting.bounds.phi, self.phi_share, setting.dimension)
 
     def log_tilt(self, theta: jax.Array, phi: jax.Array, setting: Setting) -> jax.Array:

@@ -15,8 +15,8 @@ import hrprob
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics.posteriors import draws_of
 from hrprob.diagnostics.replicate import Truths, gather
-from hrprob.estimation.posterior.base import export, sample
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.inference import export, sample_posterior
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, Stays, make_model, make_prior
 
@@ -61,7 +61,7 @@ class Reference(NamedTuple):
 def by_nuts(stays, number, users):
     with double_precision():
         data = data_set(stays, number, users)
-        found = sample(make_engine("nuts"), TARGET, data, jax.random.key(number), DRAWS)
+        found = sample_posterior(make_engine("nuts"), TARGET, data, jax.random.key(number), DRAWS)
     tree = export(found)
     both = np.concatenate([found.theta, found.phi], axis=-1)
     return Reference(

@@ -9,7 +9,7 @@ from scipy import stats
 import hrprob
 from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior.engines import make_engine
-from hrprob.estimation.posterior.laplace import Normal
+from hrprob.estimation.posterior.normal import Normal
 from tests.helpers import make
 
 PROBLEM = hrprob.Problem(theta=[0.5, 0.2], phi=[0.3, -0.2], contexts=hrprob.Ball(actions=2))

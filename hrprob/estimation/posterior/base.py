@@ -1,219 +1,204 @@
-"""What every engine offers, and what is done with any of them.
+"""What every posterior engine is: the attributes and methods that the rest of the package relies on.
 
-An engine is a record of its settings; what it believes is a tuple of arrays of its own.
+An engine is a frozen record of its settings. What it knows about θ and φ is its *belief*: a tuple of arrays
+of its own, made by :meth:`Engine.init` from the prior and by ``fit`` from data. Both work on z = (z_θ, z_φ),
+the unconstrained coordinates of :class:`hrprob.estimation.posterior.target.Target`.
 
-===============  =======================================================================
-``init``         the belief before anything is seen
-``fit``          the belief given data: streaming engines take ``tables`` (pairs of a buffer
-                 and its rows in use) and the last belief, and live inside compiled programs;
-                 the others take data, a key and perhaps a start
-``absorb``       streaming engines only: the belief after one more stay, until the next fit
-``keep``         the others only: what a policy keeps of a fit, of fixed size
-``draw``         one draw of z = (z_θ, z_φ)
-``log_density``  where the belief has a density: ln q(z)
-===============  =======================================================================
+There are two sorts, and an engine of one's own inherits from one of them:
 
-The functions below serve all of them alike: :func:`fit` gives a belief, :func:`draw_many`
-draws from it with ln p and, where there is a density, ln p − ln q of every draw, and
-:func:`export` makes a tree for ArviZ of the draws. :func:`sample` is the first two in one.
+=========================  =======================================================================
+:class:`StreamingEngine`   fits inside compiled programs, from tables of fixed size: one program
+                           serves all users of a run
+:class:`BatchEngine`       fits from outside, to one data set at a time: a run pauses for it
+=========================  =======================================================================
+
+What an engine needs and offers beyond that it states as class attributes (see :class:`Engine`); nothing
+in the package asks for an engine's name. :class:`hrprob.estimation.posterior.normal.NormalBelief` has the
+methods of engines whose belief is a normal distribution in z. An engine in full, in a file of its own::
+
+    from hrprob.estimation.posterior import engines, normal
+    from hrprob.estimation.posterior.base import BatchEngine
+    from hrprob.estimation.posterior.inference import fit_engine
+
+    @engines.register("wide-laplace")
+    class WideLaplace(normal.NormalBelief, BatchEngine):
+        \"\"\"Laplace's approximation with its spread doubled.\"\"\"
+
+        def fit(self, target, data, key, start=None):
+            narrow = fit_engine(engines.make_engine("laplace"), target, data, key)
+            return narrow._replace(factor=2.0 * narrow.factor)
 """
 
 from __future__ import annotations
 
-import functools
+import abc
+import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob._core.precision import double_precision
 from hrprob._core.records import with_fields
-from hrprob.estimation.posterior import sites as program
-from hrprob.estimation.posterior.nuts import Chains
-from hrprob.estimation.posterior.target import Target, capacity_for
-from hrprob.models import first_rows, pad
+from hrprob.estimation.posterior.target import Target
+from hrprob.numerics.control_flow import once
 
-__all__ = ["DIMS", "Draws", "Engine", "draw_many", "export", "features", "fit", "has_density", "sample"]
+__all__ = ["BatchEngine", "Engine", "StreamingEngine"]
 
-DIMS = {"theta": ["feature"], "phi": ["feature"]}
-"""What the axes of θ and φ are called in a tree for ArviZ."""
-
-# Particles are not independent of each other. Clouds are: what differs between them is the error.
-_CLOUDS = 4
-# Tries of ``smc`` at a draw of θ in its ball: where data put θ beyond the bound most of them fail.
-_TRIES = 1000
-# Draws looked at together; it divides 4000, so that nothing is left over.
-_BATCH = 50
+# Draws that a policy keeps of a fit that consists of draws.
+_KEPT = 512
 
 
-class Engine(Protocol):
-    """What the policies and the functions below ask of an engine."""
+class Engine(abc.ABC):
+    """What engines of both sorts have.
+
+    Attributes
+    ----------
+    streaming : bool
+        Whether it fits inside compiled programs.
+    sequential : bool
+        Whether a fit to a whole data set follows the rows one by one from the prior, as particles do.
+    has_density : bool
+        Whether beliefs have a density, ``log_density``: then importance weights and a Pareto k̂ exist.
+    runs_programs : bool
+        Whether it fits the model's NumPyro program with all of its latent sites; the other engines see the
+        likelihood of θ and φ alone.
+    makes_draws : bool
+        Whether a belief consists of draws by chain (``own_draws``); from the others any number is drawn.
+    cuts_to_ball : bool
+        Whether a draw of θ may be the nearest point of its ball where no draw within it was found.
+    replicates : int
+        How many independent fits, each from its own key, make the chains of a sample.
+    refit : float
+        A policy fits anew when the number of users has grown by this factor.
+    library : str
+        Whose algorithm it is, as ArviZ's ``inference_library`` names it.
+    shorter : mapping
+        Settings that :meth:`for_many_data_sets` replaces, with their values there.
+    raise_for_rhat, raise_for_divergences : str
+        The setting to raise where chains disagree, and where draws diverge; empty where there is none.
+    """
 
     kind: ClassVar[str]
     streaming: ClassVar[bool]
+    sequential: ClassVar[bool] = False
+    has_density: ClassVar[bool] = False
+    runs_programs: ClassVar[bool] = False
+    makes_draws: ClassVar[bool] = False
+    cuts_to_ball: ClassVar[bool] = False
+    replicates: ClassVar[int] = 1
     refit: ClassVar[float]
+    library: ClassVar[str] = "hrprob"
+    shorter: ClassVar[Mapping[str, Any]] = {}
+    raise_for_rhat: ClassVar[str] = ""
+    raise_for_divergences: ClassVar[str] = ""
 
-    def init(self, target: Target) -> Any:
-        """Return the belief before anything is seen."""
-        ...
+    @abc.abstractmethod
+    def init(self, target: Target, key: jax.Array | None = None) -> Any:
+        """Return the belief before any data: the prior. Without a key it is always the same."""
+
+    @abc.abstractmethod
+    def fit(self, target: Target, *args: Any, **kwargs: Any) -> Any:
+        """Return the belief given data; each sort of engine has its own arguments."""
+
+    @abc.abstractmethod
+    def draw(self, target: Target, belief: Any, key: jax.Array, scale: Any = 1.0) -> jax.Array:
+        """Return one draw of z (2d,), its distance from the mean multiplied by ``scale``."""
+
+    def log_density(self, target: Target, belief: Any, z: jax.Array) -> jax.Array:
+        """Return ln q(z) of the belief, where ``has_density``."""
+        raise NotImplementedError(f"beliefs of {type(self).__name__} have no density")
+
+    @property
+    def total_draws(self) -> int | None:
+        """How many draws a fit makes, all chains together; None where any number can be drawn."""
+        return None
+
+    def with_draws(self, draws: int) -> Self:
+        """Return the engine with chains that have about ``draws`` draws together, where it has chains."""
+        return self
+
+    def for_final_draws(self) -> Self:
+        """Return the engine as it draws from a finished fit, where a draw may cost more than in a policy."""
+        return self
+
+    def for_many_data_sets(self) -> Self:
+        """Return the engine as it is fitted to many data sets: settings left at their defaults are ``shorter``.
+
+        Examples
+        --------
+        >>> from hrprob.estimation.posterior.engines import make_engine
+        >>> [make_engine(svi).for_many_data_sets().steps for svi in ("svi", {"kind": "svi", "steps": 50})]
+        [1000, 50]
+        """
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        unset = {name: to for name, to in self.shorter.items() if getattr(self, name) == defaults[name]}
+        return with_fields(self, **unset)
+
+
+class StreamingEngine(Engine):
+    """An engine that fits inside compiled programs.
+
+    ``tables`` are pairs of data in a buffer of fixed length and the number of its rows in use. A subclass
+    writes ``init``, ``fit`` and ``draw``, and where every row changes the belief at once ``absorb``.
+    """
+
+    streaming: ClassVar[bool] = True
+    refit: ClassVar[float] = 1.05
+
+    @abc.abstractmethod
+    def fit(self, target: Target, tables: Any, start: Any) -> Any:
+        """Return the belief given all rows in use; ``start`` is the belief before."""
+
+    def absorb(self, target: Target, belief: Any, row: Any) -> Any:
+        """Return the belief after one more row of data, without an axis of rows, until the next fit."""
+        return belief
+
+    def worn(self, belief: Any) -> Any:
+        """Return whether the belief must be fitted anew before its time."""
+        return False
+
+    def refresh(self, target: Target, tables: Any, belief: Any, due: Any) -> Any:
+        """Return the belief fitted anew where it is ``due``, else as it is."""
+        return once(due, lambda belief: self.fit(target, tables, belief), belief)
+
+
+class BatchEngine(Engine):
+    """An engine that fits one data set at a time, from outside of compiled programs.
+
+    By default a belief consists of draws of z (chains, draws, 2d), and a policy keeps 512 of them, of which
+    :meth:`draw` takes one at random: a subclass writes ``fit`` alone. One with beliefs of another kind
+    has ``makes_draws = False`` and writes ``init``, ``keep`` and ``draw`` too.
+    """
+
+    streaming: ClassVar[bool] = False
+    makes_draws: ClassVar[bool] = True
+    refit: ClassVar[float] = 1.5
+
+    @abc.abstractmethod
+    def fit(self, target: Target, data: Any, key: jax.Array, start: Any = None) -> Any:
+        """Return the belief given ``data``; ``start`` is a belief, or what was kept of one, to begin at."""
+
+    def own_draws(self, belief: Any) -> jax.Array:
+        """Return the draws of z (chains, draws, 2d or more) that a belief consists of, where ``makes_draws``."""
+        return belief
+
+    def statistics(self, belief: Any) -> Mapping[str, np.ndarray]:
+        """Return what the sampler reports of every draw (chains, draws), by ArviZ's names."""
+        return {}
+
+    def init(self, target: Target, key: jax.Array | None = None) -> Any:
+        """Return draws of z (512, 2d) from the prior: what :meth:`keep` keeps of a fit."""
+        return target.prior_of_both(jax.random.key(0) if key is None else key, _KEPT)
+
+    def keep(self, target: Target, belief: Any) -> Any:
+        """Return the part of a fit that a policy keeps, of fixed size: evenly thinned draws of (z_θ, z_φ)."""
+        draws = self.own_draws(belief)[..., : target.size].reshape(-1, target.size)
+        return draws[jnp.linspace(0, draws.shape[0] - 1, _KEPT).astype(jnp.int32)]
 
     def draw(self, target: Target, belief: Any, key: jax.Array, scale: Any = 1.0) -> jax.Array:
-        """Return one draw of z (2d,)."""
-        ...
-
-
-class Draws(NamedTuple):
-    """Draws from a belief."""
-
-    theta: np.ndarray  # (chains, draws, d)
-    phi: np.ndarray  # (chains, draws, d)
-    z: np.ndarray  # (chains, draws, 2d), and further where the program has further sites
-    log_ratio: np.ndarray  # (chains, draws) ln p − ln q up to a constant; 0 where q is taken for p
-    sites: Mapping[str, np.ndarray] = {}  # (chains, draws, ...) each, beyond θ and φ
-    statistics: Mapping[str, np.ndarray] = {}  # (chains, draws) each, by ArviZ's names
-
-
-def has_density(engine: Any) -> bool:
-    """Say whether an engine's belief has a density, so that it can be held against the posterior.
-
-    Examples
-    --------
-    >>> from hrprob.estimation.posterior.engines import make_engine
-    >>> [has_density(make_engine(kind)) for kind in ("nuts", "svi", "laplace", "smc")]
-    [False, True, True, False]
-    """
-    return hasattr(engine, "log_density")
-
-
-def fit(engine: Any, target: Target, data: Any, key: jax.Array, start: Any = None) -> Any:
-    """Return what ``engine`` believes given all of ``data``, in double precision; given none, the prior.
-
-    ``start`` is a belief of the same engine to begin at. The particles of ``smc`` follow the data from their
-    first row on, and always begin at the prior.
-    """
-    with double_precision():
-        data = program.at_least_a_row(jax.tree.map(jnp.asarray, data))
-        if not engine.streaming:
-            return engine.fit(target, data, key, start)
-        first = engine.init(target) if start is None else start  # it says what the engine cannot do
-        program.check_program(engine, target, data)
-        rows = data.x.shape[0]
-        wide = pad(data, capacity_for(rows))
-        if engine.kind == "smc":
-            return _stream(engine, target, wide, rows, key)
-        return _fit_at_once(engine, target, wide, rows, first)
-
-
-def draw_many(
-    engine: Any, target: Target, belief: Any, data: Any, key: jax.Array, draws: int = 4000
-) -> Draws:
-    """Return ``draws`` draws from a belief (all that there are, for ``nuts``), with their importance ratios."""
-    with double_precision():
-        data = program.at_least_a_row(jax.tree.map(jnp.asarray, data))
-        sites = program.extra_sites(target, data)
-        if isinstance(belief, Chains):
-            z, ratio, statistics = belief.z, jnp.zeros(belief.z.shape[:2]), belief.statistics()
-        else:
-            if engine.kind == "smc":
-                engine = with_fields(engine, tries=max(engine.tries, _TRIES))
-            keys = jax.random.split(key, draws)
-            z, density, ratio = (leaf[None] for leaf in _draw_many(engine, target, sites, belief, data, keys))
-            statistics = {"lp": np.asarray(density)}
-        theta, phi = target.coefficients(z[..., : target.size])
-        others = program.values(target, sites, z, data)
-        return Draws(
-            np.asarray(theta),
-            np.asarray(phi),
-            np.asarray(z),
-            np.asarray(ratio),
-            {name: np.asarray(leaf) for name, leaf in others.items()},
-            statistics,
-        )
-
-
-def sample(engine: Any, target: Target, data: Any, key: jax.Array, draws: int = 4000) -> Draws:
-    """Return about ``draws`` draws from the posterior given ``data``, by chain where chains make sense.
-
-    The chains of ``smc`` are clouds of their own, a fit each: where they disagree, there are
-    too few particles.
-    """
-    by_fit, by_draw = jax.random.split(key)
-    if engine.kind != "smc":
-        return draw_many(engine, target, fit(engine, target, data, by_fit), data, by_draw, draws)
-    each = [
-        draw_many(engine, target, fit(engine, target, data, one), data, another, -(-draws // _CLOUDS))
-        for one, another in zip(
-            jax.random.split(by_fit, _CLOUDS), jax.random.split(by_draw, _CLOUDS), strict=True
-        )
-    ]
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *each)
-
-
-def export(draws: Draws, **sample_stats: Any) -> Any:
-    """Return the draws as an ArviZ DataTree: ``posterior`` and ``sample_stats``."""
-    from arviz_base import from_dict
-
-    groups = {"posterior": {"theta": draws.theta, "phi": draws.phi} | dict(draws.sites)}
-    statistics = (
-        {"log_ratio": draws.log_ratio}
-        | dict(draws.statistics)
-        | {name: np.asarray(value) for name, value in sample_stats.items()}
-    )
-    return from_dict(groups | {"sample_stats": statistics}, dims=DIMS, coords=features(draws.theta.shape[-1]))
-
-
-def features(dimension: int) -> dict[str, list[str]]:
-    """Return the names of the entries of θ and φ, as ArviZ's coordinates.
-
-    Examples
-    --------
-    >>> features(2)
-    {'feature': ['x1', 'x2']}
-    """
-    return {"feature": [f"x{j + 1}" for j in range(dimension)]}
-
-
-@jax.jit
-def _fit_at_once(engine: Any, target: Target, data: Any, rows: Any, start: Any) -> Any:
-    return engine.fit(target, [(data, rows)], start)
-
-
-@jax.jit
-def _stream(engine: Any, target: Target, data: Any, rows: Any, key: jax.Array) -> Any:
-    """Return the particles after all rows.
-
-    They are moved whenever the rows have grown by the engine's factor, and when they are worn.
-    """
-
-    def move(belief: Any, number: Any) -> Any:
-        return engine.fit(target, [(first_rows(data, number + 1), number + 1)], belief)
-
-    def step(number: Any, carry: Any) -> Any:
-        belief, due = carry
-        stay = jax.tree.map(lambda leaf: leaf[number], data)
-        belief = engine.absorb(target, belief, stay)
-        now = (number + 1 >= due) | (number + 1 == rows) | engine.worn(belief)
-        belief = jax.lax.cond(now, move, lambda belief, number: belief, belief, number)
-        return belief, jnp.where(now, jnp.ceil((number + 1) * engine.refit), due)
-
-    return jax.lax.fori_loop(0, rows, step, (engine.init(target, key), jnp.asarray(1.0)))[0]
-
-
-@functools.partial(jax.jit, static_argnames="sites")
-def _draw_many(
-    engine: Any, target: Target, sites: program.Sites, belief: Any, data: Any, keys: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    z = jax.lax.map(lambda key: engine.draw(target, belief, key), keys, batch_size=_BATCH)
-
-    # What was fitted: the likelihood, or the program, unless they are known to be the same.
-    by_program = bool(sites) or not (engine.streaming or program.agrees(target.model))
-
-    def density(z: jax.Array) -> jax.Array:
-        return program.log_density(target, sites, z, data) if by_program else target.log_density(z, data)
-
-    at_draws = jax.lax.map(density, z, batch_size=_BATCH)
-    if not has_density(engine):
-        return z, at_draws, jnp.zeros(z.shape[0])
-    return z, at_draws, at_draws - jax.vmap(lambda z: engine.log_density(target, belief, z))(z)
+        """Return one of the draws that were kept, its distance from their mean multiplied by ``scale``."""
+        one = belief[jax.random.randint(key, (), 0, belief.shape[0])]
+        mean = jnp.mean(belief, axis=0)
+        return mean + scale * (one - mean)

@@ -1,11 +1,10 @@
-r"""θ given the variances: normal, cut to its ball.
+r"""θ given the variances: a normal distribution truncated to the ball of θ.
 
-Under θ ~ N(0, I/κ) the posterior of θ given φ is normal, with a mean and a covariance that
-one user moves by a rank-one update. Where the prior is N(0, I/κ₀) cut to the ball ‖θ‖ ≤ R
-instead, with κ₀ ≤ κ (κ₀ = 0 is the uniform one), a draw in the ball is kept with probability
-exp(½(κ − κ₀)(‖θ‖² − R²)): that divides the one prior out and leaves the other, exactly.
-κ is at least (d+2)/R², which has the covariance of the uniform prior, so that draws lie in
-the ball before anything is seen.
+Under the prior θ ~ N(0, I/κ) the posterior of θ given φ is normal, and one more user changes its mean and
+covariance by a rank-one update. Where the prior is N(0, I/κ₀) truncated to the ball ‖θ‖ ≤ R instead, with
+κ₀ ≤ κ (κ₀ = 0 is the uniform prior), rejection sampling accepts a draw in the ball with probability
+exp(½(κ − κ₀)(‖θ‖² − R²)): that replaces one prior by the other, exactly. κ is at least (d+2)/R², the precision
+of the uniform prior, so that most draws lie in the ball even before any data.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ import jax.numpy as jnp
 from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
 
-__all__ = ["draw_in_ball", "keep_in_ball", "log_probability_in_ball", "prior_precision", "pulled_onto_ball"]
+__all__ = ["draw_in_ball", "first_accepted", "log_acceptance", "prior_precision", "project_onto_ball"]
 
-# Tries at a draw in the ball. Under the prior with d = 4 all fail once in 3000 times, and never later.
+# Proposals for one draw in the ball. Under the prior with d = 4 all are rejected once in 3000 draws, later never.
 _TRIES = 32
-# The log of no probability, finite so that tries none of which can be kept count the same.
+# The log of probability 0, finite: where all proposals have it, they weigh the same.
 _NEVER = -1e6
 
 
@@ -37,33 +36,33 @@ def prior_precision(dimension: int, radius: Any, wanted: Any = 0.0) -> Any:
     return jnp.maximum((dimension + 2.0) / jnp.square(radius), wanted)
 
 
-def keep_in_ball(
+def first_accepted(
     key: jax.Array, tries: jax.Array, radius: Any, wanted: Any = 0.0
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the first of some tries at θ (tries, d) that is kept, and its number; ``wanted`` is κ₀.
+    """Return the first proposal of θ (tries, d) that is accepted, and its index; ``wanted`` is κ₀.
 
-    Should none be, the first is pulled onto the ball.
+    Where none is, the first is projected onto the ball.
     """
     size, log_probability = _size_and_log_probability(tries, radius, wanted)
-    kept = (size <= 1.0) & (jax.random.uniform(key, size.shape) < jnp.exp(log_probability))
-    number = jnp.argmax(kept)
-    return pulled_onto_ball(tries[number], radius), number
+    accepted = (size <= 1.0) & (jax.random.uniform(key, size.shape) < jnp.exp(log_probability))
+    number = jnp.argmax(accepted)
+    return project_onto_ball(tries[number], radius), number
 
 
-def pulled_onto_ball(theta: jax.Array, radius: Any) -> jax.Array:
+def project_onto_ball(theta: jax.Array, radius: Any) -> jax.Array:
     """Return the nearest point of the ball to each θ (..., d).
 
     Examples
     --------
-    >>> pulled_onto_ball(jnp.asarray([[0.0, 4.0], [0.0, 0.5]]), 1.0).tolist()
+    >>> project_onto_ball(jnp.asarray([[0.0, 4.0], [0.0, 0.5]]), 1.0).tolist()
     [[0.0, 1.0], [0.0, 0.5]]
     """
     length = jnp.sqrt(contract(theta, theta)) / radius
     return theta / jnp.maximum(length, 1.0)[..., None]
 
 
-def log_probability_in_ball(tries: jax.Array, radius: Any, wanted: Any = 0.0) -> jax.Array:
-    """Return the log of the probability by which each try at θ (tries, d) is kept; outside next to none."""
+def log_acceptance(tries: jax.Array, radius: Any, wanted: Any = 0.0) -> jax.Array:
+    """Return the log acceptance probability of each proposal of θ (tries, d); outside the ball it is almost −∞."""
     size, log_probability = _size_and_log_probability(tries, radius, wanted)
     return jnp.where(size <= 1.0, log_probability, _NEVER)
 
@@ -77,11 +76,11 @@ def _size_and_log_probability(tries: jax.Array, radius: Any, wanted: Any) -> tup
 def draw_in_ball(
     key: jax.Array, mean: jax.Array, covariance: jax.Array, radius: Any, scale: Any = 1.0
 ) -> jax.Array:
-    """Return a draw of θ (d,) on the ball, given mean and covariance under the normal prior.
+    """Return a draw of θ (d,) in the ball, given mean and covariance under the normal prior.
 
-    ``scale`` stretches the normal draws about their mean.
+    ``scale`` multiplies the distance of the normal draws from their mean.
     """
-    by_place, by_accept = jax.random.split(key)
-    noise = jax.random.normal(by_place, (_TRIES, mean.shape[-1]))
+    by_proposal, by_accept = jax.random.split(key)
+    noise = jax.random.normal(by_proposal, (_TRIES, mean.shape[-1]))
     tries = mean + scale * contract(cholesky(covariance), noise[:, None, :])
-    return keep_in_ball(by_accept, tries, radius)[0]
+    return first_accepted(by_accept, tries, radius)[0]

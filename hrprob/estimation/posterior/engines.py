@@ -1,10 +1,11 @@
-"""Which posterior engines there are, by their kinds."""
+"""The registry of posterior engines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
+from hrprob._core.errors import InvalidInput
 from hrprob._core.registry import Registry
 
 __all__ = ["ENGINES", "make_engine", "register"]
@@ -15,15 +16,28 @@ ENGINES: Registry[Any] = Registry(
     "engines",
     field="engine",
     package="hrprob.estimation.posterior",
-    requires=("streaming", "init", "fit", "draw"),
+    requires=("streaming", "runs_programs", "init", "fit", "draw"),
 )
 """All posterior engines."""
 
 
 @dataclass_transform(frozen_default=True)
 def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[E], E]:
-    """Make a class a posterior engine, as :meth:`hrprob._core.registry.Registry.register` does."""
-    return ENGINES.register(kind, static=static)
+    """Make a class a posterior engine, as :meth:`hrprob._core.registry.Registry.register` does.
+
+    The class inherits from :class:`~hrprob.estimation.posterior.base.StreamingEngine` or
+    :class:`~hrprob.estimation.posterior.base.BatchEngine`.
+    """
+
+    def decorate(cls: E) -> E:
+        missing = [name for name in ENGINES.requires if not hasattr(cls, name)]
+        if missing:
+            must = "must inherit from StreamingEngine or BatchEngine"
+            remedy = f"both are in hrprob.estimation.posterior.base; it has no {', '.join(missing)}"
+            raise InvalidInput("engine", must, cls.__name__, remedy)
+        return ENGINES.register(kind, static=static)(cls)
+
+    return decorate
 
 
 def make_engine(engine: Any) -> Any:

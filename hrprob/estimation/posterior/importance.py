@@ -1,13 +1,11 @@
-r"""Importance re-weighting: whether an approximation can be trusted, and its draws put right.
+r"""Importance weights: whether an approximation can be trusted, and a correction of its draws.
 
-Draws from q get weights p/q, smoothed in the tail by a generalised Pareto distribution
-[1]_. Its shape k̂ is the verdict: below 0.7 the re-weighted draws stand for the
-posterior; above, q misses a part of it that the draws cannot make up for. Where the weights
-of the tail are all the same, or so far apart that some are 0 in double precision, or densities so
-large that rounding decides on weights, there is nothing to fit a distribution to: k̂ is ∞ and the
-weights are p/q as they are. Draws that are
-taken for the posterior's (``nuts``, ``smc``) have no q: their weights are even, and k̂ says
-nothing.
+Draws from an approximation q of the posterior p get the weights p/q, the largest of them smoothed by a
+generalised Pareto distribution [1]_. Its shape k̂ is the diagnostic: below 0.7 the weighted draws represent the
+posterior; above, q misses a part of it that no weighting of the draws recovers. k̂ is ∞, and the weights are p/q
+without smoothing, where no distribution can be fitted to the tail: its weights are all equal, or some of
+them are 0 in double precision, or the densities are so large that rounding decides on the weights. Engines
+without a density q (``nuts``, ``smc``) have equal weights, and k̂ is NaN.
 
 References
 ----------
@@ -23,31 +21,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hrprob.estimation.posterior.base import Draws
+from hrprob.estimation.posterior.inference import Draws
 
 __all__ = ["Reweighted", "reweight"]
 
-# Further below the largest, a weight is 0 in double precision.
+# A weight whose log is further below the largest is 0 in double precision.
 _LEAST_LOG = math.log(np.finfo(float).tiny)
-# Weights are known to this share of themselves, or there is no telling what q misses.
+# Relative rounding error of the weights from which on they say nothing about q.
 _LEAST_STEP = 1e-3
-# Weights that differ by less are the same.
+# Log weights that differ by less count as equal.
 _SAME = 1e-9
 
 
 class Reweighted(NamedTuple):
-    """Draws with weights, and whether to believe them."""
+    """Draws with importance weights, and their diagnostics."""
 
     theta: np.ndarray  # (draws, d)
     phi: np.ndarray  # (draws, d)
-    weight: np.ndarray  # (draws,) adds up to 1
+    weight: np.ndarray  # (draws,) sums to 1
     pareto_k: float  # NaN where there is no q, ∞ where no tail can be fitted
-    effective: float  # independent draws that the weights are worth
+    effective: float  # effective sample size of the weights
     sites: Mapping[str, np.ndarray] = {}  # (draws, ...) each, beyond θ and φ
 
     @property
     def trusted(self) -> bool | None:
-        """Say whether k̂ is below 0.7; None where there is none, and R-hat is what to look at."""
+        """Whether k̂ is below 0.7; None where there is no k̂, and R-hat is the diagnostic."""
         return None if math.isnan(self.pareto_k) else self.pareto_k < 0.7
 
     def mean(self) -> tuple[np.ndarray, np.ndarray]:
@@ -82,27 +80,27 @@ def reweight(draws: Draws) -> Reweighted:
 
 
 def _smoothed(ratio: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the weights of draws with these log ratios, adding up to 1, and k̂."""
+    """Return the smoothed weights of draws with these log ratios, which sum to 1, and k̂."""
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
     if not np.all(np.isfinite(ratio)) or np.spacing(np.abs(ratio).max()) > _LEAST_STEP:
         return _plain(ratio), np.inf
     if np.ptp(ratio) < _SAME:
-        # All 0 is the mark of draws without a density; another constant is that of a perfect one.
+        # All 0 marks an engine without a density; another constant, a perfect approximation.
         return _plain(ratio), -np.inf if ratio.any() else np.nan
     ratio = ratio - ratio.max()
     tail = np.sort(ratio)[-math.ceil(min(0.2 * ratio.size, 3.0 * math.sqrt(ratio.size))) - 1 :]
-    # The distribution is fitted to what the tail is above its first, by the quarter of it among others.
+    # The fit takes excesses over the first entry of the tail, and divides by their first quartile.
     if tail[0] < _LEAST_LOG or tail[1] == tail[-1] or tail[0] == tail[len(tail) // 4]:
         return _plain(ratio), np.inf
-    # It is made for leaving one out, and takes the logarithm of what is divided by.
+    # `psislw` is made for leave-one-out weights 1/p, and takes the log of the denominator.
     log_weight, shape = array_stats.psislw(-ratio)
     return (_plain(log_weight), float(shape)) if np.isfinite(shape) else (_plain(ratio), np.inf)
 
 
 def _plain(ratio: np.ndarray) -> np.ndarray:
-    """Return weights in the ratio of exp(``ratio``), adding up to 1; what is no number weighs nothing."""
+    """Return weights proportional to exp(``ratio``), which sum to 1; NaN has weight 0."""
     known = np.where(np.isnan(ratio), -np.inf, ratio)
-    # Of infinite ones each weighs the same, as all do where none is above 0.
-    level = known == known.max() if np.isinf(known.max()) else np.exp(known - known.max())
-    return level / level.sum()
+    # Infinite ratios share the weight equally, and so do all where each is −∞.
+    weight = known == known.max() if np.isinf(known.max()) else np.exp(known - known.max())
+    return weight / weight.sum()

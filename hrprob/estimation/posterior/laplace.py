@@ -1,20 +1,20 @@
-r"""Laplace's approximation in the unconstrained coordinates, its mean corrected.
+r"""Laplace's approximation in the unconstrained coordinates, with a corrected mean.
 
 N(m, Σ) with Σ⁻¹ = −∇² ln p at the mode ẑ, and
 
 .. math:: m = \hat z + \tfrac12\, \Sigma\, \nabla \operatorname{tr}(\Sigma \nabla^2 \ln p)(\hat z),
 
-the mean to the next order [1]_, the step held to one standard deviation: where the
-expansion asks for more, it no longer holds. Without the step the means of φ are off by
+the mean to the next order [1]_, the shift limited to one standard deviation: where the
+expansion gives more, it no longer holds. Without the shift the means of φ are wrong by
 half a standard deviation at small n; with it by a tenth.
 
-With few rows no expansion is exact enough, and the likelihood is cheap: there the mean
-and the covariance are those of the posterior itself, by importance sampling from the
+With few rows no expansion is accurate enough, but the likelihood is cheap: there mean and
+covariance are those of the posterior itself, computed by importance sampling from the
 approximation with a fixed set of quasi-random points.
 
-The mode is found by Newton's method from wherever the last fit ended, within a region
-that shrinks when a step does not climb. All of it is pure and compiled: fits live inside
-a scan over users, many trials side by side.
+Newton's method searches the mode, from the mode of the last fit, in a trust region that
+shrinks when a step does not increase the density. All of it is pure and compiled: fits run
+inside a scan over users, for many trials side by side.
 
 References
 ----------
@@ -34,63 +34,51 @@ from jax import lax
 
 from hrprob._core.errors import check_count
 from hrprob._core.records import set_frozen
+from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.engines import register
+from hrprob.estimation.posterior.normal import Normal, NormalBelief, cholesky_one_by_one
 from hrprob.estimation.posterior.target import Curve, Target
 from hrprob.numerics.control_flow import once
-from hrprob.numerics.factors import eigh, one_at_a_time
+from hrprob.numerics.factors import eigh
 from hrprob.numerics.products import contract
 
-__all__ = ["Laplace", "Normal", "fit", "refine"]
+__all__ = ["Laplace", "laplace_approximation", "refine"]
 
 _MOST_STEPS = 60
-# Newton's decrement at which the search ends: the mode is then within 0.003 standard deviations.
+# The search ends at this Newton decrement: the mode is then accurate to 0.003 standard deviations.
 _CLOSE = 1e-5
 _FIRST_RADIUS = 2.0
-# A curvature below this would be a standard deviation above 2 where the prior's is 1.
+# A smaller curvature would mean a standard deviation above 2, where the prior's is 1.
 _LEAST_CURVATURE = 0.25
-# The points of the importance sampling spread so much wider than the approximation.
+# The importance sampling proposes from the approximation with its spread multiplied by this.
 _WIDER = 1.25
-# Draws from a prior for its moments, which they tell to a hundredth of a deviation.
-_PRIOR_DRAWS = 8192
-# Effective points for each of the 2d coordinates, below which they are not used.
+# Least effective sample size per coordinate of z for the importance sampling to be used.
 _LEAST_EFFECTIVE = 8
-
-_cholesky = one_at_a_time(jnp.linalg.cholesky)
-
-
-class Normal(NamedTuple):
-    """The approximation: z ~ N(mean, factor·factorᵀ)."""
-
-    mode: jax.Array  # (2d,)
-    mean: jax.Array  # (2d,)
-    factor: jax.Array  # (2d, 2d) lower triangular
 
 
 class _Search(NamedTuple):
     steps: jax.Array  # () int
-    near: jax.Array  # () bool
-    radius: jax.Array  # () longest step
+    near: jax.Array  # () bool, whether the search has converged
+    radius: jax.Array  # () longest step, the radius of the trust region
     z: jax.Array  # (2d,) the best point so far
     raw: Curve
     curve: Curve
-    to_go: jax.Array  # (2d,) Newton's step from there
+    to_go: jax.Array  # (2d,) the Newton step from there
 
 
 @register("laplace", static=("points", "few"))
-class Laplace:
-    """The engine ``laplace``: a normal approximation, for every user of a long run.
+class Laplace(NormalBelief, StreamingEngine):
+    """The engine ``laplace``: a normal approximation, cheap enough for every user of a long run.
 
     Parameters
     ----------
     points : int
-        Points of the importance sampling with few rows; 0 goes without it.
+        Points of the importance sampling with few rows; 0 switches it off.
     few : int
-        Most rows at which it is used.
+        Largest number of rows with which it is used.
     """
 
     kind: ClassVar[str]
-    streaming: ClassVar[bool] = True
-    refit: ClassVar[float] = 1.05
     points: int = 1024
     few: int = 1024
 
@@ -103,48 +91,18 @@ class Laplace:
                 self, **{name: check_count(name, getattr(self, name), low=0, high=high, remedy=remedy)}
             )
 
-    def init(self, target: Target) -> Normal:
-        """Return the prior where it is uniform, else the normal distribution with its moments in z."""
-        nothing = jnp.zeros(target.size)
-        if target.uniform:
-            return Normal(nothing, nothing, jnp.eye(target.size))
-        z = target.prior_of_both(jax.random.key(0), _PRIOR_DRAWS)
-        mean = jnp.mean(z, axis=0)
-        covariance = (z - mean).T @ (z - mean) / _PRIOR_DRAWS
-        # The search for a mode starts at the centres of the balls, as under the uniform prior.
-        return Normal(nothing, mean, _cholesky(covariance))
-
-    def absorb(self, target: Target, belief: Normal, stay: Any) -> Normal:
-        """Return the belief as it is: a stay counts from the next fit on."""
-        return belief
-
-    def refresh(self, target: Target, tables: Any, belief: Normal, due: Any) -> Normal:
-        """Return the belief fitted anew where it is time, else as it is."""
-        return once(due, lambda belief: self.fit(target, tables, belief), belief)
-
     def fit(self, target: Target, tables: Any, start: Normal) -> Normal:
         """Return the approximation given ``tables``: pairs of data and rows in use."""
-        found = fit(target, tables, start.mode)
-        # In many dimensions hardly any point would carry weight, and none would be used.
+        normal = laplace_approximation(target, tables, start.mode)
+        # In many dimensions hardly any point has weight, and the result would never be used.
         if self.points <= 2 * _LEAST_EFFECTIVE * target.size:
-            return found
+            return normal
         rows = sum((jnp.asarray(rows) for _, rows in tables), jnp.zeros((), jnp.int32))
-        return once(rows <= self.few, lambda normal: refine(target, tables, normal, self.points), found)
-
-    def draw(self, target: Target, belief: Normal, key: jax.Array, scale: Any = 1.0) -> jax.Array:
-        """Return one draw of z, the spread multiplied by ``scale``."""
-        noise = jax.random.normal(key, belief.mean.shape)
-        return belief.mean + scale * contract(belief.factor, noise)
-
-    def log_density(self, target: Target, belief: Normal, z: jax.Array) -> jax.Array:
-        """Return the log density of the approximation at z (2d,)."""
-        white = jax.scipy.linalg.solve_triangular(belief.factor, z - belief.mean, lower=True)
-        size = jnp.sum(jnp.log(jnp.diagonal(belief.factor)))
-        return -0.5 * contract(white, white) - size - 0.5 * z.shape[-1] * jnp.log(2.0 * jnp.pi)
+        return once(rows <= self.few, lambda normal: refine(target, tables, normal, self.points), normal)
 
 
-def fit(target: Target, tables: Any, start: jax.Array) -> Normal:
-    """Return the corrected Laplace approximation, searched from ``start``."""
+def laplace_approximation(target: Target, tables: Any, start: jax.Array) -> Normal:
+    """Return Laplace's approximation with a corrected mean; the search for the mode begins at ``start``."""
     end = _climb(target, tables, start)
     mode = end.z + end.to_go
     values, vectors = _curvature(end.curve)
@@ -153,9 +111,8 @@ def fit(target: Target, tables: Any, start: jax.Array) -> Normal:
     # In standard deviations along the principal axes.
     size = jnp.linalg.norm((vectors.T @ shift) * jnp.sqrt(values))
     shift = shift * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-12))
-    # Axes that are equally long have no directions of their own: a draw may depend on the triangular
-    # factor, never on the eigenvectors.
-    return Normal(mode, mode + shift, _cholesky(covariance))
+    # The eigenvectors of equal eigenvalues are arbitrary: draws may depend on the triangular factor, never on them.
+    return Normal(mode, mode + shift, cholesky_one_by_one(covariance))
 
 
 def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
@@ -167,15 +124,15 @@ def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
     weight = jax.nn.softmax(density + 0.5 * contract(standard, standard))
     mean = weight @ z
     covariance = (z - mean).T @ (weight[:, None] * (z - mean))
-    # Where a few points carry all the weight they say nothing about a spread.
+    # A few points with all the weight say nothing about the covariance.
     trusted = 1.0 / jnp.sum(weight**2) > _LEAST_EFFECTIVE * size
-    refined = Normal(normal.mode, mean, _cholesky(covariance + 1e-12 * jnp.eye(size)))
+    refined = Normal(normal.mode, mean, cholesky_one_by_one(covariance + 1e-12 * jnp.eye(size)))
     return jax.tree.map(lambda new, old: jnp.where(trusted, new, old), refined, normal)
 
 
 @functools.lru_cache(maxsize=16)
 def _quasi_normal(dimension: int, points: int) -> np.ndarray:
-    """Return scrambled Sobol points with the standard normal distribution, always the same."""
+    """Return scrambled Sobol points with the standard normal distribution; the same in every call."""
     from scipy.stats import norm, qmc
 
     power = max(points - 1, 1).bit_length()
@@ -196,7 +153,7 @@ def _climb(target: Target, tables: Any, start: jax.Array) -> _Search:
         better = curve.value >= now.curve.value
         return jax.tree.map(lambda new, old: jnp.where(better, new, old), moved, stayed)
 
-    # The first step goes nowhere and is better than nothing.
+    # The first step has length 0 and is accepted, since its density is above −∞: it evaluates the start.
     k = start.shape[-1]
     unseen = Curve(jnp.asarray(-jnp.inf), jnp.zeros(k), jnp.zeros((k, k)))
     far, radius = jnp.asarray(False), jnp.asarray(0.5 * _FIRST_RADIUS)
@@ -205,6 +162,6 @@ def _climb(target: Target, tables: Any, start: jax.Array) -> _Search:
 
 
 def _curvature(curve: Curve) -> tuple[jax.Array, jax.Array]:
-    """Return −∇² by its eigenvalues and vectors; a saddle is taken for the peak it bends into."""
+    """Return eigenvalues and eigenvectors of −∇², negative eigenvalues (of a saddle) by their absolute value."""
     values, vectors = eigh(-0.5 * (curve.hessian + curve.hessian.T))
     return jnp.maximum(jnp.abs(values), _LEAST_CURVATURE), vectors

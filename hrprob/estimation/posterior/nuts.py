@@ -1,18 +1,18 @@
-"""The No-U-Turn sampler of NumPyro: the reference that the other engines are held against.
+"""The No-U-Turn sampler of NumPyro: the reference that the other engines are compared with.
 
-Chains run side by side in one compiled program. The data are padded to a power of two
-and enter as arguments, as do the parameters of model and prior: a growing stream
-compiles anew only when it outgrows its padding. A fit can start from the draws of the
-last one.
+All chains run in one compiled program. The data are padded to a power of two and enter as
+arguments, as do the parameters of model and prior: growing data compile a new program only
+when they outgrow their padding. A fit can start from the draws of the last one.
 
-What is sampled is the model's program, so latent sites beyond θ and φ are sampled along
+The model's program is sampled with all of its latent sites, those beyond θ and φ included
 (:mod:`.sites`).
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -21,31 +21,29 @@ from jax import lax
 from numpyro.infer.hmc import hmc
 
 from hrprob._core.errors import check_count, check_number
-from hrprob._core.records import set_frozen
+from hrprob._core.records import set_frozen, with_fields
 from hrprob.estimation.posterior import sites as program
+from hrprob.estimation.posterior.base import BatchEngine
 from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
 
 __all__ = ["NUTS", "Chains", "divergences"]
 
-# Draws that a policy keeps of a fit.
-_KEPT = 512
-
 
 class Chains(NamedTuple):
-    """The draws of all chains, and how the sampler fared."""
+    """The draws of all chains, and the sampler's statistics."""
 
-    z: jax.Array  # (chains, draws, 2d), and further where the program has further sites
+    z: jax.Array  # (chains, draws, 2d), and more where the program has more sites
     log_density: jax.Array  # (chains, draws) ln p(z), up to a constant
     diverging: jax.Array  # (chains, draws) bool
     steps: jax.Array  # (chains, draws) leapfrog steps
     accept: jax.Array  # (chains, draws) mean acceptance probability
     step_size: jax.Array  # (chains, draws)
-    energy: jax.Array  # (chains, draws) −ln p(z) and the kinetic part, before the last step
+    energy: jax.Array  # (chains, draws) −ln p(z) plus the kinetic energy, before the last step
 
     def statistics(self) -> dict[str, np.ndarray]:
-        """Return how the sampler fared, by the names that ArviZ has for it."""
+        """Return the sampler's statistics by ArviZ's names."""
         steps = np.asarray(self.steps)
         return {
             "lp": np.asarray(self.log_density),
@@ -59,22 +57,25 @@ class Chains(NamedTuple):
 
 
 @register("nuts", static=("chains", "warmup", "draws", "depth"))
-class NUTS:
-    """The engine ``nuts``.
+class NUTS(BatchEngine):
+    """The engine ``nuts``: exact up to Monte Carlo error.
 
     Parameters
     ----------
     chains, warmup, draws : int
-        Chains, and of each the iterations that adapt it and those that are kept.
+        The number of chains, and per chain the iterations of adaptation and the draws after it.
     accept : float
-        Acceptance probability that the step size is adapted to.
+        Target acceptance probability of the adaptation of the step size.
     depth : int
-        Most doublings of a trajectory.
+        Largest number of doublings of a trajectory.
     """
 
     kind: ClassVar[str]
-    streaming: ClassVar[bool] = False
-    refit: ClassVar[float] = 1.5
+    runs_programs: ClassVar[bool] = True
+    library: ClassVar[str] = "numpyro"
+    shorter: ClassVar[Mapping[str, Any]] = {"chains": 2, "warmup": 200, "draws": 256, "depth": 6}
+    raise_for_rhat: ClassVar[str] = "warmup"
+    raise_for_divergences: ClassVar[str] = "accept"
     chains: int = 4
     warmup: int = 500
     draws: int = 1000
@@ -96,43 +97,45 @@ class NUTS:
         set_frozen(self, accept=accept)
 
     def fit(self, target: Target, data: Data, key: jax.Array, start: Any = None) -> Chains:
-        """Return draws from the posterior given ``data``; ``start`` are draws of z of a fit before it.
+        """Return draws from the posterior given ``data``; ``start`` are draws of z of an earlier fit.
 
-        The chains then begin at some of those, with their covariance as metric, shrunk as Stan
-        does: few draws lie in a subspace, which no chain would leave.
+        Each chain then begins at one of those, with their covariance as inverse mass matrix, shrunk as
+        Stan does: few draws span a subspace only, which no chain would leave.
         """
         by_start, by_run, by_pick = jax.random.split(key, 3)
         wide, sites = program.padded(target, data)
         size = program.size(target, sites)
-        # In these coordinates the prior's own scale is 1.
+        # In these coordinates the uniform prior has standard deviation 1.
         first, metric = 0.5 * jax.random.normal(by_start, (self.chains, size)), jnp.eye(size)
         if start is not None:
             draws = jnp.asarray(getattr(start, "z", start))
-            known = draws.shape[-1]  # what a policy kept has no sites beyond θ and φ
+            known = draws.shape[-1]  # draws that a policy kept have no sites beyond θ and φ
             draws = draws.reshape(-1, known)
             picks = jax.random.randint(by_pick, (self.chains,), 0, draws.shape[0])
             first = first.at[:, :known].set(draws[picks])
             metric = metric.at[:known, :known].set(_shrunk_covariance(draws))
         return _run(self, target, sites, wide, by_run, first, metric)
 
-    def init(self, target: Target) -> jax.Array:
-        """Return draws of z from the prior, as many as :meth:`keep` keeps."""
-        return target.prior_of_both(jax.random.key(0), _KEPT)
+    def own_draws(self, belief: Chains) -> jax.Array:
+        """Return the draws of all chains."""
+        return belief.z
 
-    def keep(self, target: Target, belief: Chains) -> jax.Array:
-        """Return what a policy keeps of a fit: draws of z = (z_θ, z_φ), evenly thinned."""
-        draws = belief.z[..., : target.size].reshape(-1, target.size)
-        return draws[jnp.linspace(0, draws.shape[0] - 1, _KEPT).astype(jnp.int32)]
+    def statistics(self, belief: Chains) -> Mapping[str, np.ndarray]:
+        """Return ln p, divergences, steps, acceptance and energy of every draw."""
+        return belief.statistics()
 
-    def draw(self, target: Target, belief: jax.Array, key: jax.Array, scale: Any = 1.0) -> jax.Array:
-        """Return one of the draws of z that were kept; ``scale`` stretches them about their mean."""
-        one = belief[jax.random.randint(key, (), 0, belief.shape[0])]
-        mean = jnp.mean(belief, axis=0)
-        return mean + scale * (one - mean)
+    @property
+    def total_draws(self) -> int:
+        """Chains times draws of each."""
+        return self.chains * self.draws
+
+    def with_draws(self, draws: int) -> Self:
+        """Return the engine with chains that have at least ``draws`` draws together."""
+        return with_fields(self, draws=-(-draws // self.chains))
 
 
 def _shrunk_covariance(draws: jax.Array) -> jax.Array:
-    """Return the covariance of draws (n, k), with the weight of five draws of variance 10⁻³; of one draw it is 0."""
+    """Return the covariance of draws (n, k) shrunk towards 10⁻³·I, which has the weight of five draws."""
     n, k = draws.shape
     away = draws - jnp.mean(draws, axis=0)
     covariance = away.T @ away / max(n - 1, 1)
@@ -178,7 +181,7 @@ def _run(
                 energy=state.energy,
             )
 
-        # Warm-up and draws in one loop: `move`, the large part of the program, stands in it once.
+        # Warm-up and draws in one loop: `move`, most of the program, is compiled once.
         every = lax.scan(keep, state, None, engine.warmup + engine.draws)[1]
         return jax.tree.map(lambda leaf: leaf[engine.warmup :], every)
 

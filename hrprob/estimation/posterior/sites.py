@@ -1,9 +1,9 @@
-"""Latent values of a program beyond θ and φ, and where they stand in z.
+"""Latent sites of a model's program beyond θ and φ, and their places in z.
 
-A model of one's own may leave more open than θ and φ: degrees of freedom, a mixing
-weight. Its program samples them under names of their own, and engines that run programs
-(``nuts``, ``svi``) find them in z behind z_θ and z_φ, each in the unconstrained
-coordinates that NumPyro has for its support, by name.
+A model of one's own may have more unknowns than θ and φ: degrees of freedom, a mixing
+weight. Its program samples them under names of their own. For engines that run programs
+(``nuts``, ``svi``) they follow z_θ and z_φ in z, sorted by name, each in the unconstrained
+coordinates that NumPyro has for its support.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import is_traced
+from hrprob.estimation.posterior.engines import ENGINES
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data, Gaussian, Model, Rounds, pad
 from hrprob.observations import D
@@ -48,19 +49,19 @@ Sites = tuple[tuple[str, tuple[int, ...]], ...]
 """Names of the sites beyond θ and φ, in order, with their shapes in unconstrained coordinates."""
 
 
-# What a program and a likelihood are made of, `outcome` aside, which both look at.
+# The methods that make up a program and a likelihood, besides `outcome`, which both use.
 _METHODS = ("program", "observe", "observed", "conditioned", "row_log_likelihood", "log_likelihood")
 
-# What the axes of draws in a tree for ArviZ are called.
+# Names of the axes of draws in a tree for ArviZ.
 _AXES = ("chain", "draw", "feature", "round")
 
 _RUNNING = threading.RLock()
 
 
 def runs_alone(function: Callable[P, R]) -> Callable[P, R]:
-    """Let one thread at a time run programs: the handlers about a program are NumPyro's for the whole process.
+    """Let one thread at a time run programs: NumPyro's stack of handlers is global to the process.
 
-    Within a compiled function only its tracing is held up, not what it computes.
+    Within a compiled function the lock is held while it is traced, not while it runs.
     """
 
     @functools.wraps(function)
@@ -90,15 +91,14 @@ def extra_sites(target: Target, data: Data) -> Sites:
 
 
 def at_least_a_row(data: D) -> D:
-    """Return the data, or one empty row where there is none: NumPyro has no plate of no rows."""
+    """Return the data, or one empty row where there is none: NumPyro has no plate of size 0."""
     return data if data.x.shape[0] else pad(data, 1)
 
 
 def padded(target: Target, data: Data) -> tuple[Data, Sites]:
     """Return the data padded to a power of two, and the sites beyond θ and φ.
 
-    Where a site has a value for each row nothing is padded: no row is to have a value that
-    is none of the data's.
+    Where a site has one value per row nothing is padded: an empty row would get a value too.
     """
     data = at_least_a_row(data)
     sites, wide = extra_sites(target, data), pad(data)
@@ -130,13 +130,13 @@ def log_density(target: Target, sites: Sites, z: jax.Array, data: Data) -> jax.A
 
 @runs_alone
 def values(target: Target, sites: Sites, z: jax.Array, data: Data) -> dict[str, jax.Array]:
-    """Return what the sites beyond θ and φ are at z (chains, draws, size)."""
+    """Return the values of the sites beyond θ and φ at z (chains, draws, size)."""
     if not sites:
         return {}
     parts = split(target, sites, z)
     arguments = (data, target.setting, target.prior)
-    everything = constrain_fn(target.model.conditioned, arguments, {}, parts, batch_ndims=z.ndim - 1)
-    return {name: everything[name] for name, _ in sites}
+    constrained = constrain_fn(target.model.conditioned, arguments, {}, parts, batch_ndims=z.ndim - 1)
+    return {name: constrained[name] for name, _ in sites}
 
 
 def agrees(model: Model) -> bool:
@@ -153,7 +153,7 @@ def agrees(model: Model) -> bool:
 
 
 def check_names(target: Target, data: Rounds) -> None:
-    """Raise unless a tree for ArviZ has a place for what the program samples: outcomes `r`, sites not named as axes."""
+    """Raise unless the program observes `r` and no site has the name of an axis: a tree for ArviZ needs both."""
     axes = [name for name, _ in extra_sites(target, data) if name in _AXES]
     if axes:
         remedy = f"the axes of draws are called {', '.join(_AXES)}"
@@ -170,11 +170,11 @@ def check_names(target: Target, data: Rounds) -> None:
 
 
 def check_program(engine: Any, target: Target, data: Data) -> None:
-    """Raise unless an engine that looks at the likelihood alone sees what the program says."""
+    """Raise unless program and likelihood agree, for an engine that uses the likelihood alone."""
     sites = extra_sites(target, data)
     if sites:
         names = ", ".join(name for name, _ in sites)
-        remedy = f"the model leaves open more than θ and φ: {names}; take nuts or svi"
+        remedy = f"the model has more unknowns than θ and φ: {names}; take {_running()}"
         raise InvalidInput("engine", "must be one that runs programs", engine.kind, remedy)
     if agrees(target.model) or is_traced(target, data):
         return
@@ -182,22 +182,27 @@ def check_program(engine: Any, target: Target, data: Data) -> None:
     points = jax.random.normal(jax.random.key(0), (3, target.size))
     one = np.asarray([log_density(target, sites, z, few) for z in points])
     other = np.asarray([target.log_density(z, few) for z in points])
-    # Large densities differ by their last digits.
+    # Large densities differ in their last digits.
     if not np.ptp(one - other) < 1e-6 + 1e-9 * np.max(np.abs(one)):
-        remedy = f"{engine.kind} sees `row_log_likelihood` alone; override it too, or take nuts or svi"
+        remedy = f"{engine.kind} sees `row_log_likelihood` alone; override it too, or take {_running()}"
         must = "must have a program and a likelihood that agree"
         raise InvalidInput("model", must, target.model.kind, remedy)
 
 
+def _running() -> str:
+    """Return the engines that run programs, for a message."""
+    return " or ".join(kind for kind, engine in ENGINES.kinds().items() if engine.runs_programs)
+
+
 def _latent(target: Target, data: Data) -> dict[str, jax.Array]:
     """Return the latent sites of one run of the program, unconstrained."""
-    found = {}
+    latent = {}
     for name, site in _sites(target, data, observed=False).items():
         if site["fn"].support.is_discrete:
             remedy = "sum it out, as models/mixture.py does: no engine here samples whole numbers"
             raise InvalidInput("model", "must have continuous latent sites only", name, remedy)
-        found[name] = biject_to(site["fn"].support).inv(site["value"])
-    return found
+        latent[name] = biject_to(site["fn"].support).inv(site["value"])
+    return latent
 
 
 @runs_alone

@@ -1,22 +1,26 @@
 r"""Sequential Monte Carlo over the stream of users.
 
-Particles are weighed by what each stay says of them. What they are depends on the model:
+Each stay multiplies the weight of a particle by its likelihood. What a particle is depends on the model:
 
 ======================  ====================================================================
-:mod:`.smc_integrated`  values of φ, each with the normal distribution of θ given it; for
+:mod:`.smc_integrated`  a value of φ with the normal distribution of θ given it; for
                         normal outcomes under a uniform or normal prior
 :mod:`.smc_joint`       values of θ and φ, for every other model and prior
 ======================  ====================================================================
 
-Whenever it is time, and whenever the effective number of particles falls below a quarter, the
-particles are resampled and moved by Metropolis steps against all stays so far [1]_, in turn a
-leap to anywhere in the normal distribution with the particles' own moments, which most
-particles take, and a step of a random walk, which mends what that normal misses. Where
-less than a sixteenth of the particles carry the weight, they would be moved from hardly any places:
-instead they go back to where they were and on to the posterior p in several moves, against
-q^{1−τ}p^τ with q the normal of where they were and τ rising to 1, each time by as much as leaves a
-quarter of them [2]_. Of many trials those are moved, one after another, whose time it is: a move
-costs as much as thousands of users.
+When the number of users has grown by the factor ``refit``, and whenever the effective sample size
+falls below a quarter of the particles, the particles are resampled and moved by Metropolis steps whose
+target is the posterior given all stays so far [1]_. The steps alternate between an independence
+proposal from the normal distribution with the particles' moments, which most particles accept, and a
+random walk, which corrects what that normal misses.
+
+With an effective sample size below a sixteenth of the particles, resampling would leave hardly any distinct
+ones. Then the particles as they were at the last move are tempered to the posterior p in several moves
+instead: the target is q^{1−τ}p^τ, with q the normal distribution of those particles and τ rising to 1,
+each time as far as leaves an effective sample size of a quarter [2]_.
+
+A move costs as much as thousands of users, so in a batch of trials only those are moved that need it, one after
+another.
 
 References
 ----------
@@ -28,15 +32,16 @@ References
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from hrprob._core.errors import check_count
-from hrprob._core.records import set_frozen
+from hrprob._core.records import set_frozen, with_fields
 from hrprob.estimation.posterior import smc_integrated, smc_joint
+from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
@@ -46,22 +51,24 @@ from hrprob.numerics.products import contract
 
 __all__ = ["SMC", "Cloud"]
 
-# Leaps spread so much wider than the particles.
+# The independence proposal has the particles' standard deviations times this.
 _WIDER = 1.2
-# Below this share of effective particles they are moved at once; above it their spread is trusted.
+# Particles are moved at once where their effective sample size is below this share.
 _LEAST_SHARE = 0.25
-# Below this one the posterior is too far away for one move.
+# Below this share the posterior is too far away for one move, and is reached by tempering.
 _FEW_SHARE = 1 / 16
-# Moves towards a posterior far away, of which the last goes all the way.
+# Most moves of one tempering; the last goes all the way.
 _MOST_STEPS = 64
+# Proposals per draw of θ in its ball from a finished fit: where data put θ beyond the bound most are rejected.
+_FINAL_TRIES = 1000
 
 
 class Cloud(NamedTuple):
-    """Weighted particles, with what is known given each."""
+    """Weighted particles."""
 
     z: jax.Array  # (particles, k) z_φ, or all of z
     log_weight: jax.Array  # (particles,)
-    given: Any  # by particle, of whoever serves the target
+    given: Any  # per particle: a `Given` of smc_integrated or smc_joint
     key: jax.Array  # (2,) uint32, of the next move
 
 
@@ -74,10 +81,10 @@ class _Normal(NamedTuple):
 
     @classmethod
     def of(cls, z: jax.Array, weight: jax.Array) -> _Normal:
-        """Return that of particles z (particles, d)."""
+        """Return the normal distribution of particles z (particles, d) with these weights."""
         mean = weight @ z
-        spread = (z - mean).T @ (weight[:, None] * (z - mean)) + 1e-9 * jnp.eye(z.shape[-1])
-        factor = cholesky(spread)
+        covariance = (z - mean).T @ (weight[:, None] * (z - mean)) + 1e-9 * jnp.eye(z.shape[-1])
+        factor = cholesky(covariance)
         return cls(mean, factor, inverse_of(factor))
 
     def log_density(self, z: jax.Array) -> jax.Array:
@@ -86,7 +93,7 @@ class _Normal(NamedTuple):
 
 
 class _Bridge(NamedTuple):
-    """Particles on their way to a posterior."""
+    """Particles that are tempered towards a posterior."""
 
     cloud: Cloud
     value: jax.Array  # (particles,) ln p of each
@@ -95,23 +102,28 @@ class _Bridge(NamedTuple):
 
 
 @register("smc", static=("particles", "moves", "tries"))
-class SMC:
-    """The engine ``smc``.
+class SMC(StreamingEngine):
+    """The engine ``smc``: particles that take in every stay at once.
 
     Parameters
     ----------
     particles : int
-        Values of φ, or of θ and φ, that are carried along.
+        Number of particles.
     moves : int
-        Metropolis steps of each particle when it is time.
+        Metropolis steps per particle when the particles are moved.
     tries : int
-        Where θ is integrated out, tries at a draw of it in its ball, the last resort after which is
-        the nearest point of it. A policy draws for every user and has few; a fit takes a thousand.
+        Where θ is integrated out, proposals per draw of θ in its ball; where all are rejected, the draw is
+        the nearest point of the ball. A policy draws for every user and has few; a finished fit takes a
+        thousand.
     """
 
     kind: ClassVar[str]
-    streaming: ClassVar[bool] = True
+    sequential: ClassVar[bool] = True
+    cuts_to_ball: ClassVar[bool] = True
+    # Particles of one fit depend on each other. Separate fits do not: their differences show the Monte Carlo error.
+    replicates: ClassVar[int] = 4
     refit: ClassVar[float] = 1.2
+    raise_for_rhat: ClassVar[str] = "particles"
     particles: int = 256
     moves: int = 4
     tries: int = 12
@@ -138,7 +150,7 @@ class SMC:
         return belief._replace(log_weight=belief.log_weight + log_probability, given=given)
 
     def refresh(self, target: Target, tables: Any, belief: Cloud, due: Any) -> Cloud:
-        """Return the particles moved where it is time or they are worn, else as they are."""
+        """Return the particles moved where it is ``due`` or few have weight, else as they are."""
 
         def fit(belief: Cloud, given: tuple[Target, Any]) -> Cloud:
             return self.fit(*given, start=belief)
@@ -151,7 +163,7 @@ class SMC:
         before = _Normal.of(start.z, jnp.full(self.particles, 1.0 / self.particles))
 
         def move(now: _Bridge) -> _Bridge:
-            # As far towards the posterior as leaves enough particles with weight.
+            # As far towards the posterior as leaves a sufficient effective sample size.
             ahead = (1.0 - now.power) * (now.value - before.log_density(now.cloud.z))
             part = jnp.where(now.steps < _MOST_STEPS - 1, _largest_power(ahead), 1.0)
             last = ~far | (part >= 1.0)
@@ -177,62 +189,68 @@ class SMC:
         """
         n, size = start.z.shape
         serving = _serving(target)
-        # The same first key serves every trial; what a trial has seen tells them apart.
+        # All trials start with the same key; their weights, which depend on their data, make the keys differ.
         seen = lax.bitcast_convert_type(start.log_weight.astype(jnp.float32), jnp.uint32)
         key = jax.random.fold_in(jax.random.wrap_key_data(start.key), seen[0] ^ seen[1])
         by_pick, by_moves, after = jax.random.split(key, 3)
         weight = jax.nn.softmax(start.log_weight)
-        # Particles of little weight tell of the spread too, where few have much.
-        level = jax.nn.softmax(_largest_power(start.log_weight) * start.log_weight)
-        here = _Normal.of(start.z, level)
+        # Where few particles have much weight, tempered weights let the others count for the moments too.
+        tempered = jax.nn.softmax(_largest_power(start.log_weight) * start.log_weight)
+        here = _Normal.of(start.z, tempered)
         picked = start.z[_systematic(by_pick, weight, n)]
 
         def move(number: Any, now: Any) -> Any:
-            z, level, value, rest = now
+            z, aim, value, rest = now
             by_step, by_accept = jax.random.split(jax.random.fold_in(by_moves, number))
             noise = contract(here.factor, jax.random.normal(by_step, z.shape)[:, None, :])
-            leaps = number % 2 == 1
-            there = jnp.where(leaps, here.mean + _WIDER * noise, z + (2.38 / jnp.sqrt(1.0 * size)) * noise)
+            independent = number % 2 == 1
+            there = jnp.where(
+                independent, here.mean + _WIDER * noise, z + (2.38 / jnp.sqrt(1.0 * size)) * noise
+            )
             there = jnp.where(number == 0, z, there)
             value_there, rest_there = serving.posterior(target, tables, there)
-            level_there = power * value_there + (1.0 - power) * before.log_density(there)
+            aim_there = power * value_there + (1.0 - power) * before.log_density(there)
             back = (here.log_density(z) - here.log_density(there)) / _WIDER**2
-            odds = level_there - level + jnp.where(leaps, back, 0.0)
-            taken = jnp.log(jax.random.uniform(by_accept, (n,))) < odds
+            log_ratio = aim_there - aim + jnp.where(independent, back, 0.0)
+            accepted = jnp.log(jax.random.uniform(by_accept, (n,))) < log_ratio
             return jax.tree.map(
-                lambda new, old: jnp.where(taken.reshape((n,) + (1,) * (new.ndim - 1)), new, old),
-                (there, level_there, value_there, rest_there),
-                (z, level, value, rest),
+                lambda new, old: jnp.where(accepted.reshape((n,) + (1,) * (new.ndim - 1)), new, old),
+                (there, aim_there, value_there, rest_there),
+                (z, aim, value, rest),
             )
 
-        # The first step goes nowhere and is always taken: it looks at the particles as they are.
-        nothing = jnp.full(n, -jnp.inf)
-        unseen = (picked, nothing, nothing, start.given)
+        # The first step proposes the particles as they are and is always accepted: it evaluates their densities.
+        unknown = jnp.full(n, -jnp.inf)
+        unseen = (picked, unknown, unknown, start.given)
         z, _, value, given = lax.fori_loop(0, self.moves + 1, move, unseen)
         return Cloud(z, jnp.zeros(n), given, jax.random.key_data(after)), value
 
     def draw(self, target: Target, belief: Cloud, key: jax.Array, scale: Any = 1.0) -> jax.Array:
-        """Return one draw of z; ``scale`` stretches it about the mean of z."""
+        """Return one draw of z, its distance from the mean of z multiplied by ``scale``."""
         weight = jax.nn.softmax(belief.log_weight)
         return _serving(target).draw(target, belief.z, weight, belief.given, key, self.tries, scale)
 
+    def for_final_draws(self) -> Self:
+        """Return the engine with a thousand tries at a draw of θ in its ball."""
+        return with_fields(self, tries=max(self.tries, _FINAL_TRIES))
+
     def worn(self, belief: Cloud) -> jax.Array:
-        """Return whether so few particles carry the weight that they must be moved at once."""
+        """Return whether the effective sample size is so small that the particles must be moved at once."""
         return _effective(belief.log_weight) < _LEAST_SHARE * self.particles
 
 
 def _serving(target: Target) -> Any:
-    """Return the module whose particles serve a target: the integrated ones where they can."""
+    """Return the module whose particles serve a target: those with θ integrated out where they can."""
     return smc_integrated if smc_integrated.serves(target) else smc_joint
 
 
 def _effective(log_weight: jax.Array) -> jax.Array:
-    """Return the effective number of particles."""
+    """Return the effective sample size of weighted particles."""
     return 1.0 / jnp.sum(jax.nn.softmax(log_weight) ** 2)
 
 
 def _largest_power(log_weight: jax.Array) -> jax.Array:
-    """Return the largest power up to 1 of the weights that leaves enough particles."""
+    """Return the largest power ≤ 1 of the weights with a sufficient effective sample size, by bisection."""
     least = _LEAST_SHARE * log_weight.shape[0]
 
     def halve(_: Any, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
@@ -246,6 +264,6 @@ def _largest_power(log_weight: jax.Array) -> jax.Array:
 
 
 def _systematic(key: jax.Array, weight: jax.Array, n: int) -> jax.Array:
-    """Return n numbers of particles, each as often as its weight says, to within one."""
+    """Return n indices of particles by systematic resampling."""
     places = (jnp.arange(n) + jax.random.uniform(key)) / n
     return jnp.minimum(jnp.searchsorted(jnp.cumsum(weight), places), n - 1)

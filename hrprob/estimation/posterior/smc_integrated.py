@@ -1,16 +1,16 @@
-r"""Particles over φ for normal outcomes, θ integrated out.
+r"""Particles over φ for normal outcomes, with θ integrated out.
 
 Particles are values of φ (in the coordinates z_φ); given φ, θ is normal
 (:mod:`.conjugate`). A user with (x, m, Σr, Σr²) multiplies the weight of a particle by
-the probability of the stay given all before it, with u = θᵀx ~ N(μ, s) and w = f(φᵀx):
+the likelihood of the stay given all stays before it, with u = θᵀx ~ N(μ, s) and w = f(φᵀx):
 
 .. math:: \ln p = -\tfrac m2 \ln(2\pi w) - \tfrac12\ln(1 + ms/w)
     - \frac1{2w}\Big[\sum r^2 - 2\mu\sum r + m\mu^2
     - \frac{s(\sum r - m\mu)^2}{w + ms}\Big].
 
-A draw takes a particle by its weight, θ given it, and keeps the pair as :mod:`.conjugate` says:
-so the prior of θ is the one on the ball, exactly. Moving θ along with φ instead would be refused
-nine times in ten.
+A draw picks a particle by its weight, draws θ given it, and accepts the pair with the probability of
+:mod:`.conjugate`: so the prior of θ is the one on the ball, exactly. Metropolis steps of θ together with
+φ would be rejected nine times in ten instead.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import jax
 import jax.numpy as jnp
 
 from hrprob.estimation.posterior.conjugate import (
-    keep_in_ball,
-    log_probability_in_ball,
+    first_accepted,
+    log_acceptance,
     prior_precision,
-    pulled_onto_ball,
+    project_onto_ball,
 )
 from hrprob.estimation.posterior.target import Target, sum_over_rows
 from hrprob.models import Gaussian, priors
@@ -38,7 +38,7 @@ from hrprob.observations import Stays
 __all__ = ["Given", "absorb", "draw", "posterior", "serves", "start"]
 
 _PRIORS = (priors.Uniform, priors.Gaussian)
-# Rows looked at by all particles in one step.
+# Rows that all particles sum over in one step.
 _BLOCK = 32
 
 
@@ -50,7 +50,7 @@ class Given(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """What all stays say of θ and φ at some φ's."""
+    """Sums over all stays at some values of φ, sufficient for the likelihood with θ integrated out."""
 
     log_variance: jax.Array  # (particles,) Σ m ln w
     squares: jax.Array  # (particles,) Σ Σr² / w
@@ -74,7 +74,7 @@ def start(target: Target, key: jax.Array, particles: int) -> tuple[jax.Array, Gi
 
 
 def absorb(target: Target, z: jax.Array, given: Given, stay: Stays) -> tuple[jax.Array, Given]:
-    """Return the log of the probability of one more stay, x (d,) and its sums (), and θ after it."""
+    """Return the log likelihood of one more stay, x (d,) and its sums (), and θ given it too."""
     phi = to_ball(z, target.setting.bounds.phi)
     w = target.setting.variance(contract(phi, stay.x))
     m = stay.rounds
@@ -91,7 +91,7 @@ def absorb(target: Target, z: jax.Array, given: Given, stay: Stays) -> tuple[jax
 
 
 def posterior(target: Target, tables: Any, z: jax.Array) -> tuple[jax.Array, Given]:
-    """Return ln p(z_φ | all stays) of each particle up to a constant, and what θ then is."""
+    """Return ln p(z_φ | all stays) of each particle up to a constant, and θ given it."""
     n, d = z.shape
     phi = to_ball(z, target.setting.bounds.phi)
     sums = _Sums(jnp.zeros(n), jnp.zeros(n), jnp.zeros((n, d)), jnp.zeros((n, d * d)))
@@ -123,9 +123,9 @@ def posterior(target: Target, tables: Any, z: jax.Array) -> tuple[jax.Array, Giv
 def draw(
     target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int, scale: Any
 ) -> jax.Array:
-    """Return one draw of (z_θ, z_φ); ``scale`` stretches it about its mean.
+    """Return one draw of (z_θ, z_φ), its distance from the mean multiplied by ``scale``.
 
-    Of some tries at a particle and θ given it the first is taken that is kept.
+    Of some proposals, each a particle and θ given it, the first that is accepted is the draw.
     """
     bounds = target.setting.bounds
     by_pick, by_theta, by_accept = jax.random.split(key, 3)
@@ -136,33 +136,33 @@ def draw(
     mean = contract(covariance, sum_rx[:, None, :])
     noise = jax.random.normal(by_theta, mean.shape)
     thetas = mean + contract(cholesky(covariance), noise[:, None, :])
-    theta, number = keep_in_ball(by_accept, thetas, bounds.theta, _theta_precision(target))
-    # A point pulled onto the sphere has no finite z: take one just within.
+    theta, number = first_accepted(by_accept, thetas, bounds.theta, _theta_precision(target))
+    # A point on the sphere has no finite z: take one just within.
     both = jnp.concatenate([from_ball((1.0 - 1e-12) * theta, bounds.theta), z[picks[number]]])
 
     def stretched(both: jax.Array) -> jax.Array:
         centre = _centre(target, z, weight, given)
         return centre + scale * (both - centre)
 
-    # The mean is worth computing only where there is something to stretch.
+    # The mean is costly, and not needed with scale 1.
     return once(scale != 1.0, stretched, both)
 
 
 def _centre(target: Target, z: jax.Array, weight: jax.Array, given: Given) -> jax.Array:
-    """Return the mean of (z_θ, z_φ), from two opposite tries at θ for every particle."""
+    """Return the mean of (z_θ, z_φ), from two antithetic draws of θ for every particle."""
     radius, wanted = target.setting.bounds.theta, _theta_precision(target)
     mean = contract(given.covariance, given.sum_rx[:, None, :])
     noise = jax.random.normal(jax.random.key(0), mean.shape)
     off = contract(cholesky(given.covariance), noise[:, None, :])
     tries = jnp.concatenate([mean + off, mean - off])
-    level = log_probability_in_ball(tries, radius, wanted) + jnp.tile(jnp.log(weight), 2)
-    pulled = pulled_onto_ball(tries, radius)
-    both = jnp.concatenate([_roughly_from_ball(pulled, radius), jnp.tile(z, (2, 1))], axis=-1)
-    return jax.nn.softmax(level) @ both
+    log_weight = log_acceptance(tries, radius, wanted) + jnp.tile(jnp.log(weight), 2)
+    inside = project_onto_ball(tries, radius)
+    both = jnp.concatenate([_roughly_from_ball(inside, radius), jnp.tile(z, (2, 1))], axis=-1)
+    return jax.nn.softmax(log_weight) @ both
 
 
 def _roughly_from_ball(theta: jax.Array, radius: Any) -> jax.Array:
-    """Return z of θ (..., d) to a thousandth, for a mean: read from a table instead of searched for."""
+    """Return z of θ (..., d) to a thousandth, accurate enough for a mean: by interpolation in a table."""
     d = theta.shape[-1]
     lengths = jnp.linspace(0.0, math.sqrt(d) + 6.0, 128)
     size = jnp.sqrt(contract(theta, theta))
@@ -171,7 +171,7 @@ def _roughly_from_ball(theta: jax.Array, radius: Any) -> jax.Array:
 
 
 def _theta_precision(target: Target) -> Any:
-    """Return κ₀, the precision of θ under the prior before it is cut to the ball."""
+    """Return κ₀, the precision of θ under the prior before its truncation to the ball."""
     if isinstance(target.prior, priors.Uniform):
         return 0.0
     return (target.prior.theta_share * target.setting.bounds.theta) ** -2.0

@@ -1,9 +1,8 @@
 """Particles over θ and φ together, for any outcome model and any prior.
 
-A particle is z = (z_θ, z_φ). A row of data multiplies its weight by the likelihood of that
-row, and a move looks at all rows one by one: what :mod:`.smc_integrated` does in closed form
-where outcomes are normal costs as much as there are outcomes here, and twice the
-coordinates want more particles for the same accuracy.
+A particle is z = (z_θ, z_φ). A row of data multiplies its weight by the likelihood of that row, and a
+move evaluates the likelihood of all rows, one by one. That costs more than the closed form of
+:mod:`.smc_integrated`, and twice the number of coordinates needs more particles for the same accuracy.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from hrprob.models import Data
 __all__ = ["Given", "absorb", "draw", "posterior", "start"]
 
 
-# The log of no probability, finite so that particles none of which can be count the same.
+# The log of probability 0, finite: where all particles have it, they weigh the same.
 _NEVER = -1e300
 
 
@@ -50,7 +49,7 @@ def posterior(target: Target, tables: Any, z: jax.Array) -> tuple[jax.Array, Giv
 def draw(
     target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int, scale: Any
 ) -> jax.Array:
-    """Return one particle, taken by its weight; ``scale`` stretches it about their mean."""
+    """Return one particle, picked by its weight, its distance from the mean multiplied by ``scale``."""
     edges = jnp.cumsum(weight)
     pick = jnp.searchsorted(edges, jax.random.uniform(key) * edges[-1])
     mean = weight @ z

@@ -1,17 +1,18 @@
 """Variational inference with NumPyro: the normal distribution in z that is closest to the posterior.
 
-The guide is ``AutoMultivariateNormal``, and what comes out is a mean and a factor in the
-same coordinates as everywhere, as with ``laplace``. It is found in stages, each in coordinates
-in which what the last one found is the standard normal distribution: so a step means the same
+The guide is ``AutoMultivariateNormal``; the result is a mean and a Cholesky factor in the
+same coordinates as those of ``laplace``. It is optimised in stages, each in coordinates in which
+the result of the stage before is the standard normal distribution: so a step size means the same
 after ten users as after ten thousand, when the posterior is a hundredth as wide. Data are
-padded to a power of two and enter as arguments: a growing stream compiles anew only when it
-outgrows its padding. A fit can start from the last one. Latent sites of the program beyond
-θ and φ are part of the guide (:mod:`.sites`).
+padded to a power of two and enter as arguments: growing data compile a new program only when
+they outgrow their padding. A fit can start from the last one. Latent sites of the program
+beyond θ and φ are part of the guide (:mod:`.sites`).
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -31,41 +32,42 @@ from numpyro.optim import Adam
 from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import is_traced
 from hrprob._core.records import set_frozen
-from hrprob.estimation.posterior import laplace
 from hrprob.estimation.posterior import sites as program
+from hrprob.estimation.posterior.base import BatchEngine
 from hrprob.estimation.posterior.engines import register
-from hrprob.estimation.posterior.laplace import Normal
+from hrprob.estimation.posterior.normal import Normal, NormalBelief
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
 
 __all__ = ["SVI"]
 
-# The first stage tells where to look, the second on which scale; two more for posteriors a thousandth as wide as
-# the prior, and on the edge of a ball.
+# The first stage finds the location, the second the scale; two more serve posteriors a thousandth as wide as
+# the prior, and posteriors at the edge of a ball.
 _STAGES = 4
-# Where nothing is known the guide starts well within the prior's scale, which is 1 in z.
+# Standard deviation of the first guide where no fit came before; the uniform prior's is 1 in z.
 _FIRST_SPREAD = 0.3
-# Within a stage the step size falls to this share of its first value: a thousandth of a deviation.
+# Within a stage the step size falls to this share of its first value: to a thousandth of a standard deviation.
 _LAST_RATE = 1e-2
 
 
 @register("svi", static=("steps", "particles"))
-class SVI:
-    """The engine ``svi``.
+class SVI(NormalBelief, BatchEngine):
+    """The engine ``svi``: a normal approximation of the model's program.
 
     Parameters
     ----------
     steps : int
         Steps of the optimiser, a quarter of them, rounded up, in each of four stages.
     particles : int
-        Draws from the guide in each.
+        Draws from the guide per step.
     rate : float
-        First step size of Adam, in deviations of the guide; it falls to a hundredth in each stage.
+        First step size of Adam, in standard deviations of the guide; in each stage it falls to a hundredth.
     """
 
     kind: ClassVar[str]
-    streaming: ClassVar[bool] = False
-    refit: ClassVar[float] = 1.5
+    runs_programs: ClassVar[bool] = True
+    library: ClassVar[str] = "numpyro"
+    shorter: ClassVar[Mapping[str, Any]] = {"steps": 1000}
     steps: int = 2000
     particles: int = 8
     rate: Any = 0.1
@@ -80,10 +82,6 @@ class SVI:
             rate=check_number("rate", self.rate, low=0, open_low=True, remedy="it is a step size"),
         )
 
-    def init(self, target: Target) -> Normal:
-        """Return the prior itself, where it is uniform."""
-        return laplace.Laplace().init(target)
-
     def fit(self, target: Target, data: Data, key: jax.Array, start: Normal | None = None) -> Normal:
         """Return the guide fitted to ``data``, in the coordinates of ``start`` first where there is one."""
         wide, sites = program.padded(target, data)
@@ -91,27 +89,13 @@ class SVI:
         mean, factor, spread = jnp.zeros(size), jnp.eye(size), _FIRST_SPREAD
         if start is not None:
             spread = 1.0
-            known = start.mean.shape[0]  # what a policy kept has no sites beyond θ and φ
+            known = start.mean.shape[0]  # the belief that a policy kept has no sites beyond θ and φ
             mean, factor = mean.at[:known].set(start.mean), factor.at[:known, :known].set(start.factor)
-        found = _run(self, target, sites, wide, key, Normal(mean, mean, factor), spread)
-        if not is_traced(found) and not np.all(np.isfinite(found.factor)):
+        guide = _run(self, target, sites, wide, key, Normal(mean, mean, factor), spread)
+        if not is_traced(guide) and not np.all(np.isfinite(guide.factor)):
             remedy = "svi got no finite density or gradient on its way; look at the program, or take nuts"
             raise InvalidInput("engine", "must find a posterior", self.kind, remedy)
-        return found
-
-    def keep(self, target: Target, belief: Normal) -> Normal:
-        """Return what a policy keeps of a fit: all of it that tells of θ and φ."""
-        covariance = (belief.factor @ belief.factor.T)[: target.size, : target.size]
-        mean = belief.mean[: target.size]
-        return Normal(mean, mean, jnp.linalg.cholesky(covariance))
-
-    def draw(self, target: Target, belief: Normal, key: jax.Array, scale: Any = 1.0) -> jax.Array:
-        """Return one draw of z, the spread multiplied by ``scale``."""
-        return laplace.Laplace().draw(target, belief, key, scale)
-
-    def log_density(self, target: Target, belief: Normal, z: jax.Array) -> jax.Array:
-        """Return the log density of the guide at z."""
-        return laplace.Laplace().log_density(target, belief, z)
+        return guide
 
 
 @functools.partial(jax.jit, static_argnames="sites")
@@ -129,11 +113,11 @@ def _run(
     steps = -(-engine.steps // _STAGES)
 
     def relative(guess: Normal) -> None:
-        """Be the posterior in the coordinates in which ``guess`` is the standard normal distribution."""
+        """Sample the posterior in coordinates in which ``guess`` is the standard normal distribution."""
         e = numpyro.sample("e", dist.ImproperUniform(constraints.real_vector, (), (size,)))
-        with handlers.block():  # the sites of the program itself are none of these coordinates
-            level = program.log_density(target, sites, guess.mean + guess.factor @ e, data)
-        numpyro.factor("posterior", level)
+        with handlers.block():  # the program's own sites are functions of e
+            value = program.log_density(target, sites, guess.mean + guess.factor @ e, data)
+        numpyro.factor("posterior", value)
 
     falling = lambda step: engine.rate * _LAST_RATE ** (step / steps)  # noqa: E731
     guide = AutoMultivariateNormal(relative, init_loc_fn=init_to_value(values={"e": jnp.zeros(size)}))
@@ -144,14 +128,14 @@ def _run(
 
         def step(state: Any, _: None) -> tuple[Any, Any]:
             state, _ = inference.update(state, guess)
-            found = inference.get_params(state)
-            return state, (found["auto_loc"], found["auto_scale_tril"])
+            now = inference.get_params(state)
+            return state, (now["auto_loc"], now["auto_scale_tril"])
 
         first = {"auto_loc": jnp.zeros(size), "auto_scale_tril": spread * jnp.eye(size)}
         state = inference.init(key, guess, init_params=first)
-        _, found = lax.scan(step, state, None, steps)
-        # The last tenth averaged: the noise of single steps is gone.
-        shift, factor = (jnp.mean(leaf[-max(steps // 10, 1) :], axis=0) for leaf in found)
+        _, path = lax.scan(step, state, None, steps)
+        # An average over the last tenth of the steps, without the noise of single steps.
+        shift, factor = (jnp.mean(leaf[-max(steps // 10, 1) :], axis=0) for leaf in path)
         mean = guess.mean + guess.factor @ shift
         return Normal(mean, mean, guess.factor @ factor), None
 

@@ -1,15 +1,15 @@
 r"""The posterior of (θ, φ) as a density on ℝ²ᵈ, with its derivatives up to the third.
 
-Both balls, those that the prior is on, are reached from z = (z_θ, z_φ) by the map of
-:mod:`hrprob.models.ball`, under which the uniform prior is a standard normal:
+The map of :mod:`hrprob.models.ball` takes z = (z_θ, z_φ) to the two balls that the prior is on; under it
+the uniform prior is standard normal in z:
 
 .. math:: \ln p(z) = \sum_i \ell_i(\theta^\top x_i, \phi^\top x_i) + \text{tilt}(\theta, \phi)
     - \tfrac12 |z|^2 .
 
 A row of data enters through two inner products alone, so its derivatives are those of a
-function of two numbers, and the sums over rows are small matrices. They are taken in
-blocks with as many steps as there are rows in use: data in a buffer of fixed length
-cost what is in it, inside a compiled program too.
+function of two numbers, and the sums over rows are small matrices. Rows are summed in blocks, as
+many blocks as have rows in use: data in a buffer of fixed length cost as much as the rows in it,
+inside a compiled program too.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from hrprob.numerics.products import contract
 
 __all__ = ["Curve", "Target", "capacity_for", "sum_over_rows"]
 
-# Rows summed in one step: enough to keep vector units busy, few enough to stay in the cache.
+# Rows per block: enough to keep vector units busy, few enough to stay in the cache.
 BLOCK = 256
-# The same where every row is looked at from many points at once.
+# Rows per block where every row is evaluated at many points at once.
 SMALL_BLOCK = 32
-# Up to this dimension all products of two entries of a context are made; beyond it their number costs more.
+# Up to this dimension one product with all pairs of entries of x is faster than one matrix product per weight.
 _WRITTEN_OUT = 12
 
 
@@ -48,7 +48,7 @@ class Curve(NamedTuple):
 
 @record()
 class Target:
-    """A posterior: an outcome model, a prior, and the setting of both."""
+    """The posterior that engines approximate: an outcome model, a prior, and the setting of both."""
 
     model: Any
     prior: Any
@@ -61,7 +61,7 @@ class Target:
 
     @property
     def radii(self) -> tuple[Any, Any]:
-        """Radii of the balls of θ and of φ, which a prior may have smaller than the bounds."""
+        """Radii of the balls of θ and φ; those of a prior may be smaller than the bounds."""
         return priors.radii(self.prior, self.setting)
 
     @compiled
@@ -105,8 +105,7 @@ class Target:
         """Return ln p(z) up to a constant, for many z (points, 2d), from the rows in use."""
         theta, phi = self.coefficients(z)
         total = self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
-        # A row at a time: adding up over several would turn vector instructions into a scalar loop,
-        # six times as slow.
+        # One row per step: summing over several rows would compile to a scalar loop, six times as slow.
         for data, rows in tables:
             total = total + sum_over_rows(self.row_at_many, data, rows, (theta, phi), total, size=1)
         return total
@@ -117,7 +116,7 @@ class Target:
         return each(theta, phi)[:, 0]
 
     def curve(self, z: jax.Array, tables: Any) -> tuple[Curve, Curve]:
-        """Return ln p with two derivatives in (θ, φ), the normal part left out, and the same in z.
+        """Return ln p with two derivatives in (θ, φ), without the term −|z|²/2, and with it in z.
 
         ``tables`` are pairs of data and the number of rows in use.
         """
@@ -147,7 +146,7 @@ class Target:
         origin = jnp.concatenate([theta, phi])
 
         def trace(z: jax.Array) -> jax.Array:
-            # The second-order expansion in (θ, φ): exact but for the third derivatives there.
+            # The second-order expansion in (θ, φ); the third derivatives are added below.
             moved = jnp.concatenate(self.coefficients(z)) - origin
             return jnp.sum(
                 covariance
@@ -163,7 +162,7 @@ class Target:
         )(origin)
         for data, rows in tables:
             third = third + sum_over_rows(self._block_third, data, rows, (theta, phi, spread), third)
-        # Forwards: z is short, and a program backwards would be twice as long.
+        # Forward mode: z is short, and the program of reverse mode would be twice as long.
         return jax.jacfwd(trace)(z) + jacobian.T @ third
 
     def _log_tilt(self, theta: jax.Array, phi: jax.Array) -> jax.Array:
@@ -238,7 +237,7 @@ def _pairs(x: jax.Array) -> jax.Array:
 
 
 def _two_derivatives(function: Any, u: jax.Array, v: jax.Array) -> Any:
-    """Return value, gradient and Hessian of a function that acts on each (u, v) alone."""
+    """Return value, gradient and Hessian of a function that is applied to each pair (u, v) separately."""
     one, zero = jnp.ones_like(u), jnp.zeros_like(u)
 
     def along(direction: tuple[jax.Array, jax.Array]) -> Any:

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from hrprob.estimation.posterior.base import draw_many, export, fit, has_density, sample
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.estimation.posterior.importance import reweight
+from hrprob.estimation.posterior.inference import draw_many, export, fit_engine, sample_posterior
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import MODELS as ALL_MODELS
 from hrprob.models import Setting, Stays, make_model, make_prior, rounds, stays
@@ -105,7 +105,7 @@ def test_engines_keep_their_contract(model, prior, engine, plain):
     data = stays(x, r, np.repeat(np.arange(12), 2)) if target.model.data is Stays else rounds(x, r)
     chosen = make_engine({"kind": engine} | QUICK.get(engine, {}))
     key = jax.random.key(0)
-    draws = sample(chosen, target, data, key, 2000)
+    draws = sample_posterior(chosen, target, data, key, 2000)
 
     chains = 4 if engine in ("nuts", "smc") else 1
     assert draws.theta.shape == draws.phi.shape == (chains, 2000 // chains, 2)
@@ -114,11 +114,11 @@ def test_engines_keep_their_contract(model, prior, engine, plain):
     assert np.all(np.linalg.norm(draws.phi, axis=-1) <= 1.9 + 1e-9)
     assert draws.sites == {}
     assert np.all(np.isfinite(draws.statistics["lp"]))
-    assert (np.ptp(draws.log_ratio) > 0) == has_density(chosen)
+    assert (np.ptp(draws.log_ratio) > 0) == chosen.has_density
 
-    again = sample(chosen, target, data, key, 2000)
+    again = sample_posterior(chosen, target, data, key, 2000)
     np.testing.assert_array_equal(again.phi, draws.phi)
-    assert not np.array_equal(sample(chosen, target, data, jax.random.key(1), 2000).phi, draws.phi)
+    assert not np.array_equal(sample_posterior(chosen, target, data, jax.random.key(1), 2000).phi, draws.phi)
 
     mean, deviation, effective = plain(model, prior)
     assert effective > 2000
@@ -134,9 +134,9 @@ def test_engines_keep_their_contract(model, prior, engine, plain):
     tree = export(draws)
     assert tree["posterior"]["theta"].dims == ("chain", "draw", "feature")
     assert {"lp", "log_ratio"} <= set(tree["sample_stats"].data_vars)
-    if has_density(chosen):
+    if chosen.has_density:
         weighted = reweight(draws)
-        belief = fit(chosen, target, data, key)
+        belief = fit_engine(chosen, target, data, key)
         one = draw_many(chosen, target, belief, data, key, 50)
         assert one.theta.shape == (1, 50, 2)
         if weighted.trusted:
