@@ -1,41 +1,68 @@
-"""Can it be trusted? Posteriors held against truths, data and the paper's confidence sets.
+"""Can it be trusted? Posteriors compared with truths, with data and with the paper's confidence sets.
+
+A diagnostic is one file: its computation, verdicts, figures, section of the report and part of
+``calibration.json`` (see :mod:`.base` for how to add one).
 
 ================  ===================================================================
-``replicate``     data sets: the adaptive loop played many times, each with its own truth
-``posteriors``    the posterior of each of them, by any engine
-``uniformity``    the test and the band behind every PIT-ECDF plot
-``health``        how samplers fared
-``rho``           printed confidence sets against quantiles and posterior radii, along n
 ``calibration``   coverage of intervals for σ²(x)
 ``sbc``           simulation-based calibration
-``reneging``      predicted probabilities of reneging against what happened
+``health``        how samplers fared
+``rho``           printed confidence sets, quantiles of the error and posterior radii along n
+``reneging``      predicted probabilities of reneging, and what happened
 ``outcomes``      LOO-PIT, residuals, comparison of outcome models
 ``estimates``     GLSE and posterior mean side by side
-``study``         all of it on data sets that the parts share
-``verdicts``      what was found, in words
-``figures``, ``page``, ``command``  the report, and ``hrprob diagnose``
 ================  ===================================================================
+
+What they are built from:
+
+====================  ===============================================================
+``study``             what is diagnosed, and how much is simulated and fitted
+``replicate``         data sets: the adaptive loop played many times, each with its own truth
+``posteriors``        the posterior of each data set, by any engine
+``inputs``            data sets and posteriors that diagnostics share
+``runner``            all diagnostics side by side; ``progress`` reports their steps
+``report``            the folder with page, figures and data
+``uniformity``        the test and the band behind every PIT-ECDF plot
+``power``             error rates, and differences that tests can detect
+``clustered``         coverage where contexts of one data set share a posterior
+``reliability``       predicted and observed shares, in bins
+``glse_of_each``      the GLSE of each of many data sets
+``model_comparison``  outcome models compared by leave-one-out cross-validation
+``designs``, ``printed_sets``, ``posterior_sets``, ``contributions``  statistics behind ``rho``
+``drawing``, ``formatting``  figures and numbers of several diagnostics
+====================  ===============================================================
 """
 
-from hrprob.diagnostics.calibration import coverage, sigma2_places
-from hrprob.diagnostics.command import write_report
+from hrprob.diagnostics.base import DIAGNOSTICS, Diagnostic, ReportFigure, Verdict, register
+from hrprob.diagnostics.calibration import coverage, sigma2_pit
+from hrprob.diagnostics.contributions import contributions
+from hrprob.diagnostics.designs import designs
 from hrprob.diagnostics.estimates import compare_estimates, efficiency
+from hrprob.diagnostics.glse_of_each import first_users, glse_of_each
 from hrprob.diagnostics.health import health_concerns, sampler_health
-from hrprob.diagnostics.outcomes import compare_models, loo_places, residual_checks
+from hrprob.diagnostics.inputs import SharedInputs
+from hrprob.diagnostics.model_comparison import compare_models
+from hrprob.diagnostics.outcomes import loo_pit, residual_checks
 from hrprob.diagnostics.posteriors import Posteriors, posteriors
-from hrprob.diagnostics.reneging import predict, reliability, scores
+from hrprob.diagnostics.printed_sets import compare_sets
+from hrprob.diagnostics.reliability import reliability
+from hrprob.diagnostics.reneging import predict, scores
 from hrprob.diagnostics.replicate import DataSets, Truths, draw_truths, gather
-from hrprob.diagnostics.rho import compare_sets, designs, owed
-from hrprob.diagnostics.sbc import judge, ranks
-from hrprob.diagnostics.study import DEFAULT, QUICK, Diagnosis, Sizes, Study, diagnose, study_of
-from hrprob.diagnostics.verdicts import Verdict
+from hrprob.diagnostics.report import write_report
+from hrprob.diagnostics.runner import Diagnosis, diagnose
+from hrprob.diagnostics.sbc import ranks, uniformity_tests
+from hrprob.diagnostics.study import DEFAULT, QUICK, Sizes, Study, study_of
 
 __all__ = [
     "DEFAULT",
+    "DIAGNOSTICS",
     "QUICK",
     "DataSets",
     "Diagnosis",
+    "Diagnostic",
     "Posteriors",
+    "ReportFigure",
+    "SharedInputs",
     "Sizes",
     "Study",
     "Truths",
@@ -43,24 +70,27 @@ __all__ = [
     "compare_estimates",
     "compare_models",
     "compare_sets",
+    "contributions",
     "coverage",
     "designs",
     "diagnose",
     "draw_truths",
     "efficiency",
+    "first_users",
     "gather",
+    "glse_of_each",
     "health_concerns",
-    "judge",
-    "loo_places",
-    "owed",
+    "loo_pit",
     "posteriors",
     "predict",
     "ranks",
+    "register",
     "reliability",
     "residual_checks",
     "sampler_health",
     "scores",
-    "sigma2_places",
+    "sigma2_pit",
     "study_of",
+    "uniformity_tests",
     "write_report",
 ]

@@ -1,64 +1,70 @@
-r"""Whether intervals for σ²(x) hold what they say.
+r"""Calibration: whether intervals for σ²(x) cover the true variance as often as they say.
 
-Over data sets with truths drawn from the prior, the place of σ²(x) = f(φ*ᵀx) among draws of
-f(φᵀx) is uniform, and a central interval of level p holds it in a share p of the data sets:
-at any context that does not depend on the truth other than through the data. So the
-coverage is looked at by region too:
+Over data sets with truths drawn from the prior, the PIT of σ²(x) = f(φ*ᵀx) among draws of
+f(φᵀx) is uniform, and a central interval of level p covers it in a share p of the data sets: at
+any context that depends on the truth only through the data. So coverage is examined by region too:
 
 ================  =========================================================
 region            contexts
 ================  =========================================================
-all               fresh ones, drawn as those of a user
-low, high         the third of them with the least, the largest predicted σ²
-explored, rare    the third with the least, the largest ‖x‖ in V⁻¹
+all               fresh ones, drawn like those of a user
+low, high         the third of them with the smallest, the largest predicted σ²
+explored, rare    the third with the smallest, the largest ‖x‖ in V⁻¹
 served            the one that the policy picks for the next user
 ================  =========================================================
 
-Contexts of one data set share a posterior, so errors are over data sets. A coverage is
-tested as that of N/(1 + ϱ Σm(m − 1)/N) independent contexts, N in all and m in a data set:
-ϱ, the correlation of two hits in one data set, is that of deviations from the level itself,
-over all numbers of users, and the largest over levels. So the test does not rest on an
-error that is estimated from the very coverage it judges, which is 0 where all are covered.
+How coverages are tested although contexts of one data set share a posterior is described in
+:mod:`.clustered`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray
-from scipy import special
 
+from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
+from hrprob.diagnostics.clustered import cluster_coverage
+from hrprob.diagnostics.drawing import page_width, plot_pit
+from hrprob.diagnostics.formatting import finite
+from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
+from hrprob.diagnostics.power import ERROR_RATE, describe_detectable_shift, detectable_coverage
 from hrprob.diagnostics.replicate import DataSets, check_fresh, check_users
-from hrprob.diagnostics.uniformity import place_among, uniformity_p_value
+from hrprob.diagnostics.uniformity import pit_among, uniformity_p_value
 from hrprob.estimation.posterior.target import Target
 from hrprob.problem import Problem
 
-__all__ = ["ERROR_RATE", "LEVELS", "REGIONS", "coverage", "sigma2_places"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LEVELS", "REGIONS", "Calibration", "CalibrationResult", "coverage", "sigma2_pit"]
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 REGIONS = ("all", "low", "high", "explored", "rare", "served")
-ERROR_RATE = 0.01
-"""Probability at most that a calibrated posterior is called anything else, all levels and sizes together."""
+# The level that verdicts are about.
+_LEVEL = 0.9
+# A coverage is called right if a difference of this size would be detected.
+_DETECTABLE = 0.06
 
 
-def sigma2_places(
-    problem: Problem, target: Target, data: DataSets, found: Mapping[int, Posteriors], seed: int = 0
+def sigma2_pit(
+    problem: Problem, target: Target, data: DataSets, posteriors: Mapping[int, Posteriors], seed: int = 0
 ) -> xarray.Dataset:
-    """Return where σ²(x) stands among its draws, at the fresh contexts and at the next one served.
+    """Return the PIT of σ²(x) among its draws, at the fresh contexts and at the next one served.
 
     Parameters
     ----------
     problem : Problem
-        Whose link makes variances of the truths.
+        Its link turns true parameters into variances.
     target : Target
-        Whose setting makes variances of the draws.
+        Its setting turns draws into variances.
     data : DataSets
-        Data sets with one user more than the largest number in ``found``, and fresh contexts; the
-        posteriors are of the first of them.
-    found : mapping of int to Posteriors
+        Data sets with fresh contexts, and with one user more than the largest number in ``posteriors``;
+        the posteriors are those of the first data sets.
+    posteriors : mapping of int to Posteriors
         By the number of users that the posterior has seen.
     seed : int
         Breaks ties.
@@ -66,26 +72,26 @@ def sigma2_places(
     Returns
     -------
     xarray.Dataset
-        ``place``, ``predicted`` and ``leverage`` over users, data_set and point; the last point
+        ``pit``, ``predicted`` and ``leverage`` over users, data_set and point; the last point
         is the context served next.
     """
-    check_users(found, data)
+    check_users(posteriors, data)
     check_fresh(data)
     rng = np.random.default_rng(seed)
-    columns: dict[str, list[np.ndarray]] = {"place": [], "predicted": [], "leverage": []}
-    for users, draws in found.items():
+    columns: dict[str, list[np.ndarray]] = {"pit": [], "predicted": [], "leverage": []}
+    for users, draws in posteriors.items():
         sets = len(draws.phi)
         x = np.concatenate([data.fresh[:sets], np.asarray(data.stays.x)[:sets, users : users + 1]], axis=1)
         variance = np.asarray(moments_of(target, draws, x)[1])
         truth = np.asarray(problem.link(np.einsum("spd,sd->sp", x, data.truths.phi[:sets])))
-        columns["place"].append(place_among(truth, variance, rng))
+        columns["pit"].append(pit_among(truth, variance, rng))
         columns["predicted"].append(variance.mean(axis=1))
         columns["leverage"].append(_leverage(data, users, x))
     dims = ("users", "data_set", "point")
     points = [*(f"fresh {number + 1}" for number in range(data.fresh.shape[1])), "served"]
     return xarray.Dataset(
         {name: (dims, np.stack(column)) for name, column in columns.items()},
-        coords={"users": list(found), "point": points},
+        coords={"users": list(posteriors), "point": points},
     )
 
 
@@ -96,63 +102,65 @@ def _leverage(data: DataSets, users: int, x: np.ndarray) -> np.ndarray:
     return np.sqrt(np.einsum("spi,sij,spj->sp", x, np.linalg.inv(gram), x))
 
 
-def coverage(places: xarray.Dataset, levels: Any = LEVELS) -> xarray.Dataset:
+def coverage(pit: xarray.Dataset, levels: Sequence[float] = LEVELS) -> xarray.Dataset:
     """Return the coverage of central intervals with its standard error, and tests of both.
 
     Parameters
     ----------
-    places : xarray.Dataset
-        What :func:`sigma2_places` returned.
+    pit : xarray.Dataset
+        From :func:`sigma2_pit`.
     levels : sequence of float
         Levels of the intervals.
 
     Returns
     -------
     xarray.Dataset
-        Over region, users and level: ``coverage``, its standard error ``se``, and ``probability``, the
-        p-value of its being the level; over region: ``contexts``, how many independent ones the
-        region is worth at one number of users. ``p_value`` over ``point_kind`` (fresh, served) and
-        users: of uniformity, by one context a data set. Attributes: ``least_probability`` for region all,
-        and ``least_chance_elsewhere`` for the others, below which a coverage is not its level, with
-        ``error_rate`` over all cells of region all, and of all others; ``data_sets``.
+        Over region, users and level: ``coverage``, its standard error ``se``, and ``p_value`` of its being
+        the level; over region: ``contexts``, how many independent ones the region is worth at one number of
+        users. ``uniformity_p_value`` over ``point_kind`` (fresh, served) and users, from one context per data
+        set. Attributes: a coverage differs significantly from its level if its p-value is below
+        ``significance_level`` in region all, below ``significance_level_by_region`` in the others, with
+        ``error_rate`` over all cells of region all, and over all cells of the others; ``data_sets``.
     """
     at = np.asarray(levels, dtype=float)
-    inside = np.abs(places.place.values[..., None] - 0.5) <= at / 2
-    masks = _masks(places)
-    found = [_region(inside, mask, at) for mask in masks.values()]
+    inside = np.abs(pit.pit.values[..., None] - 0.5) <= at / 2
+    masks = _masks(pit)
+    by_region = [cluster_coverage(inside, mask, at) for mask in masks.values()]
     dims = ("region", "users", "level")
     uniform = [
-        [uniformity_p_value(of_users) for of_users in places.place.sel(point=point).values]
+        [uniformity_p_value(of_users) for of_users in pit.pit.sel(point=point).values]
         for point in ("fresh 1", "served")
     ]
-    tests = at.size * places.sizes["users"]
+    tests = at.size * pit.sizes["users"]
     return xarray.Dataset(
-        {name: (dims, np.stack([of[name] for of in found])) for name in ("coverage", "se", "probability")}
-        | {
-            "contexts": ("region", np.array([of["contexts"] for of in found])),
-            "p_value": (("point_kind", "users"), np.array(uniform)),
+        {
+            "coverage": (dims, np.stack([region.coverage for region in by_region])),
+            "se": (dims, np.stack([region.se for region in by_region])),
+            "p_value": (dims, np.stack([region.p_value for region in by_region])),
+            "contexts": ("region", np.array([region.contexts for region in by_region])),
+            "uniformity_p_value": (("point_kind", "users"), np.array(uniform)),
         },
         coords={
             "region": list(masks),
-            "users": places.users.values,
+            "users": pit.users.values,
             "level": list(levels),
             "point_kind": ["fresh", "served"],
         },
         attrs={
             "error_rate": ERROR_RATE,
-            "least_probability": ERROR_RATE / tests,
-            "least_chance_elsewhere": ERROR_RATE / (tests * (len(masks) - 1)),
-            "data_sets": places.sizes["data_set"],
+            "significance_level": ERROR_RATE / tests,
+            "significance_level_by_region": ERROR_RATE / (tests * (len(masks) - 1)),
+            "data_sets": pit.sizes["data_set"],
         },
     )
 
 
-def _masks(places: xarray.Dataset) -> dict[str, np.ndarray]:
+def _masks(pit: xarray.Dataset) -> dict[str, np.ndarray]:
     """Return which points (users, data_set, point) belong to each region."""
-    fresh = np.broadcast_to(places.point.values != "served", places.place.shape)
+    fresh = np.broadcast_to(pit.point.values != "served", pit.pit.shape)
 
     def third(name: str, upper: bool) -> np.ndarray:
-        values = places[name].values
+        values = pit[name].values
         edges = [np.quantile(of_users[:, :-1], 2 / 3 if upper else 1 / 3) for of_users in values]
         edge = np.array(edges)[:, None, None]
         return fresh & ((values >= edge) if upper else (values <= edge))
@@ -167,44 +175,228 @@ def _masks(places: xarray.Dataset) -> dict[str, np.ndarray]:
     }
 
 
-def _region(inside: np.ndarray, mask: np.ndarray, levels: np.ndarray) -> dict[str, Any]:
-    """Return coverage, its error and its test (users, levels) of the points in ``mask`` (users, sets, points)."""
-    points = mask.sum(axis=2)[..., None]  # (users, sets, 1)
-    hits = (inside & mask[..., None]).sum(axis=2)  # (users, sets, levels)
-    total = points.sum(axis=1)
-    share = hits.sum(axis=1) / total
-    # Over all numbers of users: one is too few to tell a correlation from none.
-    away = np.where(mask[..., None], inside - levels, 0.0)
-    pairs = np.sum(points * (points - 1))
-    together = np.sum(away.sum(axis=2) ** 2 - (away**2).sum(axis=2), axis=(0, 1))
-    correlation = np.clip(np.max(together / (levels * (1.0 - levels))) / max(pairs, 1), 0.0, 1.0)
-    worth = total / (1.0 + correlation * np.sum(points * (points - 1), axis=1) / total)
-    return {
-        "coverage": share,
-        "se": _error(hits, points, share, levels, worth),
-        "probability": _two_sided(share * worth, worth, levels),
-        "contexts": float(worth.mean()),
+class CalibrationResult(NamedTuple):
+    """PIT values of σ²(x), and coverages with their tests."""
+
+    engine: str
+    pit: xarray.Dataset  # see sigma2_pit
+    coverage: xarray.Dataset  # see coverage
+
+
+@register("calibration")
+class Calibration(Diagnostic[CalibrationResult]):
+    """Coverage of intervals for σ²(x) over the prior, by number of users, level and region of x."""
+
+    title = "Intervals for σ²(x)"
+    order = 1.0
+    needs = ("over_prior",)
+
+    def compute(self, inputs: SharedInputs) -> CalibrationResult:
+        """Return PIT values and coverages."""
+        study, fitted = inputs.study, inputs.over_prior
+        seed = study.seed_for("calibration")
+        pit = sigma2_pit(study.problem, study.target, fitted.data, fitted.posteriors, seed)
+        return CalibrationResult(study.engine.kind, pit, coverage(pit))
+
+    def verdicts(self, result: CalibrationResult) -> list[Verdict]:
+        """Return verdicts on coverage over all contexts, by region, and on uniformity."""
+        table = result.coverage
+        return [*coverage_verdicts(table, result.engine), region_verdict(table), uniformity_verdict(table)]
+
+    def figures(self, result: CalibrationResult) -> list[ReportFigure]:
+        """Return coverage minus level, and the PIT of σ²(x)."""
+        return [
+            ReportFigure(
+                "coverage",
+                "Coverage of central intervals for σ²(x) minus their level. Fresh contexts are drawn like those of "
+                "a user: all of them, the thirds with the smallest and the largest predicted σ², the thirds best "
+                "explored and rarest. Served: the context that the policy picks next.",
+                lambda: plot_coverage(result.coverage),
+            ),
+            ReportFigure(
+                "pit",
+                "PIT of σ²(x) among its draws: empirical distribution function minus the diagonal. The bands contain "
+                "all curves of a calibrated posterior with probability 99 %; a curve that leaves its band is orange.",
+                lambda: _plot_sigma2_pit(result.pit),
+            ),
+        ]
+
+    def write_section(self, page: Page, result: CalibrationResult) -> None:
+        """Write the table of coverages."""
+        _write_section(page, result.coverage)
+
+    def to_plain(self, result: CalibrationResult) -> Mapping[str, Any]:
+        """Return coverages over all contexts, and by region."""
+        return {
+            "sigma2_coverage": _plain(result.coverage, by_region=False),
+            "sigma2_coverage_by_region": _plain(result.coverage, by_region=True),
+        }
+
+    def to_datasets(self, result: CalibrationResult) -> Mapping[str, xarray.Dataset]:
+        """Return PIT values and coverages."""
+        return {"calibration/pit": result.pit, "calibration/coverage": result.coverage}
+
+
+def coverage_verdicts(table: xarray.Dataset, engine: str) -> list[Verdict]:
+    """Return whether intervals for σ²(x) cover as often as they say over all contexts, by number of users."""
+    failing = _failing_regions(table)
+    return [
+        _coverage_verdict(
+            table.sel(region="all", users=users), engine, even=not bool(failing.sel(users=users).any())
+        )
+        for users in table.users.values
+    ]
+
+
+def _failing_regions(table: xarray.Dataset) -> xarray.DataArray:
+    """Return which regions other than all have a coverage significantly off its level, by number of users."""
+    others = table.sel(region=[region for region in table.region.values if region != "all"])
+    return others.p_value.min("level") < table.attrs["significance_level_by_region"]
+
+
+def _coverage_verdict(cells: xarray.Dataset, engine: str, even: bool) -> Verdict:
+    shown, limit = cells.sel(level=_LEVEL), cells.attrs["significance_level"]
+    words = (
+        f"{_LEVEL:.0%} intervals for σ²(x) cover {100 * float(shown.coverage):.1f} % ± "
+        f"{100 * float(shown.se):.1f} % after {int(cells.users)} users ({engine})"
+    )
+    if bool((cells.p_value >= limit).all()):
+        detectable = detectable_coverage(_LEVEL, limit, float(cells.contexts))
+        if detectable > _DETECTABLE:
+            few = f"{cells.attrs['data_sets']} data sets could only detect a difference of {100 * detectable:.1f} points"
+            return Verdict(None, f"{words}: undecided, {few}")
+        if even:
+            return Verdict(True, f"{words}: calibrated")
+        return Verdict(None, f"{words}: right on average over contexts, not in every region")
+    worst = cells.isel(level=int(np.argmin(cells.p_value.values)))
+    if float(worst.level) != _LEVEL:
+        words += f", {float(worst.level):.0%} intervals {100 * float(worst.coverage):.1f} %"
+    return Verdict(False, f"{words}: {_too_narrow_or_wide(worst)}")
+
+
+def _too_narrow_or_wide(cell: xarray.Dataset) -> str:
+    return "too narrow" if float(cell.coverage) < float(cell.level) else "too wide"
+
+
+def region_verdict(table: xarray.Dataset) -> Verdict:
+    """Return whether intervals for σ²(x) cover as often as they say in every region of x."""
+    failing = _failing_regions(table)
+    named = []
+    for users in failing.users.values:
+        for region in failing.region.values[failing.sel(users=users).values]:
+            cells = table.sel(region=region, users=users)
+            worst = cells.isel(level=int(np.argmin(cells.p_value.values)))
+            named.append(
+                f"{region} after {int(users)} users ({float(worst.level):.0%} intervals cover "
+                f"{100 * float(worst.coverage):.1f} % ± {100 * float(worst.se):.1f} %: {_too_narrow_or_wide(worst)})"
+            )
+    if named:
+        return Verdict(False, f"Intervals for σ²(x) are not calibrated in regions of x: {', '.join(named)}")
+    limit = table.attrs["significance_level_by_region"]
+    contexts = table.contexts.sel(region=failing.region)
+    detectable = max(detectable_coverage(_LEVEL, limit, float(number)) for number in contexts)
+    words = (
+        f"undecided, {_LEVEL:.0%} intervals off by {100 * detectable:.1f} points would be detected in each"
+    )
+    return Verdict(None, f"Intervals for σ²(x) by region of x, {', '.join(failing.region.values)}: {words}")
+
+
+def uniformity_verdict(table: xarray.Dataset) -> Verdict:
+    """Return whether the PIT of σ²(x) is uniform, at fresh contexts and at those served."""
+    p = table.uniformity_p_value
+    least = p.isel(p.argmin(p.dims))
+    limit = ERROR_RATE / p.size
+    words = (
+        f"smallest p = {float(least):.2g}, at {least.point_kind.item()} contexts after {int(least.users)} users "
+        f"({p.size} tests)"
+    )
+    if float(least) < limit:
+        return Verdict(False, f"The PIT of σ²(x) among its draws is not uniform: {words}")
+    enough, power = describe_detectable_shift(table.attrs["data_sets"], limit)
+    return Verdict(True if enough else None, f"PIT of σ²(x) among its draws: {words}; {power}")
+
+
+def _plain(table: xarray.Dataset, by_region: bool) -> list[dict[str, Any]]:
+    return [
+        ({"region": str(region), "p_value": float(cell.p_value)} if by_region else {})
+        | {"n": int(users), "level": float(level), "coverage": float(cell.coverage), "se": finite(cell.se)}
+        for region in (table.region.values if by_region else ["all"])
+        for users in table.users.values
+        for level in table.level.values
+        for cell in [table.sel(region=region, users=users, level=level)]
+    ]
+
+
+def _write_section(page: Page, table: xarray.Dataset) -> None:
+    attrs = table.attrs
+    page.text(
+        "Truths are drawn from the prior, the whole loop is played for each, and at most the first 16 rounds of a stay "
+        "are recorded (a stopping rule, which causes no bias). Standard errors are over data sets. p is the smallest "
+        "p-value over levels (binomial, with the number of independent contexts that those of a region are worth). A "
+        f"calibrated posterior fails in any of the rows named all, where p is below {attrs['significance_level']:.2g}, with "
+        f"probability {attrs['error_rate']:.0%} at most; and in any of the others, where p is below "
+        f"{attrs['significance_level_by_region']:.2g}, with probability {attrs['error_rate']:.0%} at most."
+    )
+    rows, good = [], []
+    for users in table.users.values:
+        for region in table.region.values:
+            cells = table.sel(users=users, region=region)
+            shown = [
+                f"{100 * share:.1f} ± {100 * se:.1f}"
+                for share, se in zip(cells.coverage.values, cells.se.values, strict=True)
+            ]
+            least = float(cells.p_value.min())
+            rows.append([int(users), str(region), *shown, least])
+            good.append(
+                least >= attrs["significance_level" if region == "all" else "significance_level_by_region"]
+            )
+    header = ["users", "contexts", *(f"{100 * level:g} %" for level in table.level.values), "p"]
+    page.table(header, rows, "Coverage of central intervals for σ²(x), in per cent.", good)
+
+
+def plot_coverage(table: xarray.Dataset) -> Figure:
+    """Draw coverage minus level, by number of users, level and region, with two standard errors."""
+    from matplotlib.figure import Figure
+
+    from hrprob.plot import plots
+
+    levels = table.level.values
+    regions = [str(name) for name in table.region.values]
+    with plots.style():
+        figure = Figure(figsize=(page_width(), 2.5), layout="constrained")
+        panels = figure.subplots(1, table.sizes["users"], sharey=True, squeeze=False)[0]
+        for axes, users in zip(panels, table.users.values, strict=True):
+            for number, region in enumerate(regions):
+                cells = table.sel(users=users, region=region)
+                look = plots.look_of(number)
+                axes.errorbar(
+                    np.arange(len(levels)) + (number - (len(regions) - 1) / 2) * 0.12,
+                    100 * (cells.coverage.values - levels),
+                    yerr=200 * cells.se.values,
+                    color=look.color,
+                    marker=look.marker,
+                    linestyle="none",
+                    elinewidth=0.7,
+                    markersize=3,
+                    label=region,
+                )
+            axes.axhline(0, color="#000000", linewidth=0.7, zorder=1)
+            axes.set_xticks(np.arange(len(levels)), [f"{100 * level:g} %" for level in levels])
+            axes.set_title(f"{users} users", loc="left")
+            axes.set_xlabel("level of the interval")
+        panels[0].set_ylabel("coverage − level\n(percentage points)")
+        handles, labels = panels[0].get_legend_handles_labels()
+        title = "contexts; bars are two standard errors"
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=len(regions), title=title, title_fontsize=7
+        )
+    return figure
+
+
+def _plot_sigma2_pit(pit: xarray.Dataset) -> Figure:
+    named = {
+        f"{kind}, {users} users": pit.pit.sel(users=users, point=point).values
+        for kind, point in (("fresh", "fresh 1"), ("served", "served"))
+        for users in pit.users.values
     }
-
-
-def _error(
-    hits: np.ndarray, points: np.ndarray, share: np.ndarray, levels: np.ndarray, worth: np.ndarray
-) -> np.ndarray:
-    """Return the standard error over data sets of Σ(hits)/Σ(points), for sets have unlike numbers of points.
-
-    It is that of the linearised ratio; where all or none are hits, which shows no scatter, that of
-    one hit more, weighed as the level.
-    """
-    sets = hits.shape[1]
-    residual = hits - share[:, None] * points
-    linear = np.sqrt(sets / (sets - 1) * np.sum(residual**2, axis=1)) / points.sum(axis=1)
-    near = (share * worth + levels) / (worth + 1.0)
-    return np.where((share == 0.0) | (share == 1.0), np.sqrt(near * (1.0 - near) / worth), linear)
-
-
-def _two_sided(hits: np.ndarray, trials: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Return the probability of binomial hits as strange as these; neither number need be whole."""
-    few = special.betaincc(hits + 1.0, np.maximum(trials - hits, 1e-300), probability)
-    many = special.betainc(np.maximum(hits, 1e-300), trials - hits + 1.0, probability)
-    few, many = np.where(hits >= trials, 1.0, few), np.where(hits <= 0.0, 1.0, many)
-    return np.minimum(1.0, 2.0 * np.minimum(few, many))
+    return plot_pit(named, ERROR_RATE, columns=pit.sizes["users"], most=len(named))

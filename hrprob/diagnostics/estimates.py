@@ -4,110 +4,48 @@ r"""Bayesian and frequentist estimates side by side, as data arrive.
 θ̂, φ̂             the GLSE, with the standard errors of its sampling distribution
 E[θ], E[φ]        posterior means, with posterior standard deviations
 ``efficiency``    mean squared error of the posterior mean over that of the GLSE
+``error_ratio``   root mean square of error over standard error: 1 if calibrated
 ================  ================================================================
-
-The GLSE's standard errors treat the contexts as given, and plug its own variances
-ŵ = f(φ̂ᵀx) in, held above a floor:
-
-.. math::
-    \widehat{\mathbb V}\,\hat\theta = V^{-1} \Big(\sum m\,\hat w\, xx^\top\Big) V^{-1}, \qquad
-    \widehat{\mathbb V}\,\hat\varphi = M_f^{-2}\, V^{-1} \Big(\sum m\,(\kappa - 1)\,\hat w^2 xx^\top\Big) V^{-1},
-
-κ being the fourth moment of the standardised noise, 3 for the normal; where it is infinite
-or not known, φ̂ has no standard errors. That the residuals in φ̂ are estimated is of smaller
-order.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray
 
-from hrprob._core.precision import float64
+from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
+from hrprob.diagnostics.drawing import MOST_FEATURES, SYMBOLS, label_plainly, page_width
+from hrprob.diagnostics.formatting import finite
+from hrprob.diagnostics.glse_of_each import first_users, glse_of_each
+from hrprob.diagnostics.inputs import AT_TRUTH, OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors
 from hrprob.diagnostics.replicate import DataSets
-from hrprob.estimation import glse
-from hrprob.models import Stays
 from hrprob.problem import Problem
-from hrprob.problem.links import Affine
 
-__all__ = ["compare_estimates", "efficiency", "first_users", "glse_of_each"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ESTIMATORS", "Estimates", "EstimatesResult", "compare_estimates", "efficiency"]
 
 ESTIMATORS = ("GLSE", "posterior")
+_PARAMETERS = ("theta", "phi")
 
 
-@float64
-def glse_of_each(
-    stays: Stays,
-    link: Affine,
-    ridge: float = 1.0,
-    variance_floor: float = 0.01,
-    fourth_moment: float | None = 3.0,
-) -> Any:
-    """Return the GLSE of every data set and its standard errors.
-
-    Parameters
-    ----------
-    stays : Stays
-        Data sets on the first axis of every leaf, users on the second.
-    link : Affine
-        f.
-    ridge, variance_floor : float
-        λ, and the least variance that is plugged in.
-    fourth_moment : float, optional
-        κ, that of the standardised noise; without it, standard errors of φ̂ are NaN.
-
-    Returns
-    -------
-    tuple of ndarray
-        θ̂, φ̂ and their standard errors, (sets, d) each.
-    """
-    kurtosis = math.nan if fourth_moment is None else fourth_moment
-    return _glse_of_each(jax.tree.map(jnp.asarray, stays), link, ridge, variance_floor, kurtosis)
-
-
-@jax.jit
-def _glse_of_each(stays: Stays, link: Affine, ridge: Any, floor: Any, kurtosis: Any) -> Any:
-    d = stays.x.shape[-1]
-
-    def one(data: Stays) -> Any:
-        each = jax.vmap(lambda *row: glse.add(glse.empty(d), *row))(*data)
-        found = glse.solve(jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), each), ridge, link)
-        variance = jnp.maximum(link(data.x @ found.phi), floor)
-
-        def deviation(weight: jax.Array) -> jax.Array:
-            spread = jnp.einsum("n,ni,nj->ij", data.rounds * weight, data.x, data.x)
-            return jnp.sqrt(jnp.diagonal(found.inverse @ spread @ found.inverse))
-
-        squares = deviation((kurtosis - 1.0) * variance**2) / link.slope
-        return found.theta, found.phi, deviation(variance), squares
-
-    return jax.vmap(one)(stays)
-
-
-def first_users(data: DataSets, users: int, sets: int) -> Stays:
-    """Return the stays of the first users, the others as if they had not come: one shape, one program."""
-    there = np.arange(data.stays.rounds.shape[1]) < users
-    leaves = (np.asarray(leaf)[:sets] for leaf in data.stays)
-    return Stays(*(np.where(there.reshape(1, -1, *[1] * (leaf.ndim - 2)), leaf, 0.0) for leaf in leaves))  # type: ignore[arg-type]
-
-
-def compare_estimates(problem: Problem, data: DataSets, found: Mapping[int, Posteriors]) -> xarray.Dataset:
+def compare_estimates(
+    problem: Problem, data: DataSets, posteriors: Mapping[int, Posteriors]
+) -> xarray.Dataset:
     """Return both estimates of every coefficient in every data set, after some numbers of users.
 
     Parameters
     ----------
     problem : Problem
-        Whose link the GLSE needs, and whose noise its standard errors.
+        The GLSE needs its link, and the standard errors its noise.
     data : DataSets
-        The data sets; the posteriors are of the first of them.
-    found : mapping of int to Posteriors
+        The data sets; the posteriors are those of the first of them.
+    posteriors : mapping of int to Posteriors
         By the number of users that the posterior has seen.
 
     Returns
@@ -116,17 +54,17 @@ def compare_estimates(problem: Problem, data: DataSets, found: Mapping[int, Post
         ``estimate`` and ``se`` over estimator (GLSE, posterior), users, data_set, parameter
         (theta, phi) and feature; ``truth`` over data_set, parameter and feature.
     """
-    sets = next(iter(found.values())).theta.shape[0]
+    sets = next(iter(posteriors.values())).theta.shape[0]
     fourth = getattr(problem.noise, "fourth_moment", None)
     estimates, errors = [], []
-    for users, draws in found.items():
-        theta, phi, of_theta, of_phi = glse_of_each(
+    for users, draws in posteriors.items():
+        theta, phi, theta_se, phi_se = glse_of_each(
             first_users(data, users, sets), problem.link, fourth_moment=fourth
         )
         means = [leaf.mean(axis=1) for leaf in draws]
-        deviations = [leaf.std(axis=1, ddof=1) for leaf in draws]
+        sds = [leaf.std(axis=1, ddof=1) for leaf in draws]
         estimates.append([np.stack([theta, phi], axis=1), np.stack(means, axis=1)])
-        errors.append([np.stack([of_theta, of_phi], axis=1), np.stack(deviations, axis=1)])
+        errors.append([np.stack([theta_se, phi_se], axis=1), np.stack(sds, axis=1)])
     dims = ("users", "estimator", "data_set", "parameter", "feature")
     return xarray.Dataset(
         {
@@ -135,7 +73,7 @@ def compare_estimates(problem: Problem, data: DataSets, found: Mapping[int, Post
             "truth": (dims[2:], np.stack([leaf[:sets] for leaf in data.truths], axis=1)),
         },
         coords={
-            "users": list(found),
+            "users": list(posteriors),
             "estimator": list(ESTIMATORS),
             "parameter": ["theta", "phi"],
             "feature": [f"x{j + 1}" for j in range(problem.dimension)],
@@ -146,10 +84,9 @@ def compare_estimates(problem: Problem, data: DataSets, found: Mapping[int, Post
 def efficiency(estimates: xarray.Dataset) -> xarray.Dataset:
     """Return mean squared errors and their ratio, by users and parameter.
 
-    ``efficiency`` is the error of the posterior mean over that of the GLSE: below 1 the posterior
+    ``efficiency`` is the error of the posterior mean divided by that of the GLSE: below 1 the posterior
     mean is nearer the truth. Its standard error is that of the linearised ratio over data sets.
-    ``honesty`` is the root mean square of (estimate − truth)/se: 1 if standard errors mean what
-    they say.
+    ``error_ratio`` is the root mean square of (estimate − truth)/se: 1 if standard errors are calibrated.
     """
     away = estimates.estimate - estimates.truth
     each = (away**2).sum("feature")
@@ -159,5 +96,197 @@ def efficiency(estimates: xarray.Dataset) -> xarray.Dataset:
     residual = posterior_error - ratio * glse_error
     sets = estimates.sizes["data_set"]
     se = residual.std("data_set", ddof=1) / np.sqrt(sets) / mse.sel(estimator="GLSE", drop=True)
-    honesty = np.sqrt(((away / estimates.se) ** 2).mean(("data_set", "feature")))
-    return xarray.Dataset({"mse": mse, "efficiency": ratio, "efficiency_se": se, "honesty": honesty})
+    error_ratio = np.sqrt(((away / estimates.se) ** 2).mean(("data_set", "feature")))
+    return xarray.Dataset({"mse": mse, "efficiency": ratio, "efficiency_se": se, "error_ratio": error_ratio})
+
+
+class EstimatesResult(NamedTuple):
+    """Estimates and their errors, by truths: over the prior, and at the truth."""
+
+    estimates: dict[str, xarray.Dataset]  # see compare_estimates
+    efficiency: dict[str, xarray.Dataset]  # see efficiency
+
+
+@register("estimates")
+class Estimates(Diagnostic[EstimatesResult]):
+    """The GLSE and the posterior mean: mean squared errors, and errors compared with standard errors."""
+
+    title = "Estimates side by side"
+    order = 7.0
+    needs = ("over_prior", "at_truth")
+
+    def compute(self, inputs: SharedInputs) -> EstimatesResult:
+        """Return estimates and their errors, over the prior and at the truth."""
+        problem = inputs.study.problem
+        estimates = {
+            truths: compare_estimates(problem, fitted.data, fitted.posteriors)
+            for truths, fitted in ((OVER_PRIOR, inputs.over_prior), (AT_TRUTH, inputs.at_truth))
+        }
+        return EstimatesResult(estimates, {truths: efficiency(one) for truths, one in estimates.items()})
+
+    def verdicts(self, result: EstimatesResult) -> list[Verdict]:
+        """Return which estimate is nearer the truth, by truths."""
+        return [estimates_verdict(truths, table) for truths, table in result.efficiency.items()]
+
+    def figures(self, result: EstimatesResult) -> list[ReportFigure]:
+        """Return both estimates in one data set, and the efficiency of the GLSE."""
+        return [
+            ReportFigure(
+                "estimates",
+                "Both estimates of the coefficients (the first four features at most) as users arrive, in one data set.",
+                lambda: plot_estimates(result.estimates[AT_TRUTH]),
+            ),
+            ReportFigure(
+                "efficiency",
+                "Efficiency of the GLSE: mean squared error of the posterior mean divided by that of the GLSE, with two "
+                "standard errors.",
+                lambda: plot_efficiency(result.efficiency),
+            ),
+        ]
+
+    def write_section(self, page: Page, result: EstimatesResult) -> None:
+        """Write mean squared errors, efficiency and error ratios."""
+        rows = [
+            [
+                truths,
+                int(users),
+                SYMBOLS[parameter],
+                *(float(cell.mse.sel(estimator=name)) for name in ESTIMATORS),
+                f"{float(cell.efficiency):.2f} ± {float(cell.efficiency_se):.2f}",
+                *(float(cell.error_ratio.sel(estimator=name)) for name in ESTIMATORS),
+            ]
+            for truths, users, parameter, cell in _cells(result.efficiency)
+        ]
+        errors = ["MSE, GLSE", "MSE, posterior mean", "efficiency of the GLSE"]
+        page.table(
+            ["truths", "users", "parameter", *errors, "error / se, GLSE", "error / sd, posterior"],
+            rows,
+            "Mean squared errors, summed over coefficients; efficiency is the second divided by the first. Error / se: "
+            "root mean square, 1 if standard errors are calibrated; empty where the noise has no known fourth moment, "
+            "without which φ̂ has no standard errors.",
+        )
+
+    def to_plain(self, result: EstimatesResult) -> Mapping[str, Any]:
+        """Return mean squared errors, efficiency and error ratios."""
+        return {
+            "estimates": [
+                {
+                    "truths": truths,
+                    "users": users,
+                    "parameter": parameter,
+                    "efficiency": finite(cell.efficiency),
+                    "se": finite(cell.efficiency_se),
+                }
+                | {
+                    f"{name.lower()}_{key}": finite(cell[column].sel(estimator=name))
+                    for name in ESTIMATORS
+                    for key, column in (("mse", "mse"), ("honesty", "error_ratio"))
+                }
+                for truths, users, parameter, cell in _cells(result.efficiency)
+            ]
+        }
+
+    def to_datasets(self, result: EstimatesResult) -> Mapping[str, xarray.Dataset]:
+        """Return estimates and their errors, by truths."""
+        groups: dict[str, xarray.Dataset] = {}
+        for truths, table in result.efficiency.items():
+            path = f"estimates/{truths.replace(' ', '_')}"
+            groups |= {path: result.estimates[truths], f"{path}/efficiency": table}
+        return groups
+
+
+def _cells(tables: Mapping[str, xarray.Dataset]) -> list[tuple[str, int, str, xarray.Dataset]]:
+    """Return truths, number of users, parameter and the numbers there, one by one."""
+    return [
+        (truths, int(users), parameter, table.sel(users=users, parameter=parameter))
+        for truths, table in tables.items()
+        for users in table.users.values
+        for parameter in _PARAMETERS
+    ]
+
+
+def estimates_verdict(truths: str, table: xarray.Dataset) -> Verdict:
+    """Return which estimate is nearer the truth, and whose standard errors are calibrated."""
+    users = int(table.users[-1])
+    parts = []
+    for parameter in _PARAMETERS:
+        cell = table.sel(users=users, parameter=parameter)
+        errors = " and ".join(
+            f"{float(ratio):.2f} ({ratio.estimator.item()})"
+            for ratio in cell.error_ratio
+            if np.isfinite(ratio)  # not where the noise has no fourth moment
+        )
+        parts.append(
+            f"for {SYMBOLS[parameter]} the GLSE has efficiency {float(cell.efficiency):.2f} ± "
+            f"{float(cell.efficiency_se):.2f}, and errors are {errors} of their standard errors"
+        )
+    return Verdict(None, f"After {users} users, {truths}: {'; '.join(parts)}")
+
+
+def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:
+    """Draw both estimates of every coefficient in one data set, with their standard errors, as users arrive."""
+    from matplotlib.figure import Figure
+
+    from hrprob.plot import plots
+
+    one_set = estimates.isel(data_set=data_set)
+    features = [str(name) for name in one_set.feature.values[:MOST_FEATURES]]
+    with plots.style():
+        figure = Figure(figsize=(page_width(), 3.3), layout="constrained")
+        panels = figure.subplots(2, len(features), sharex=True, sharey="row", squeeze=False)
+        for row, parameter in zip(panels, _PARAMETERS, strict=True):
+            for axes, feature in zip(row, features, strict=True):
+                coefficient = one_set.sel(parameter=parameter, feature=feature)
+                for number, name in enumerate(estimates.estimator.values):
+                    one = coefficient.sel(estimator=name)
+                    look = plots.look_of(number)
+                    axes.fill_between(
+                        one.users, one.estimate - one.se, one.estimate + one.se, color=look.color, alpha=0.15
+                    )
+                    axes.plot(one.users, one.estimate, color=look.color, marker=look.marker, label=str(name))
+                axes.axhline(
+                    float(coefficient.truth), color="#000000", linewidth=0.8, linestyle="--", label="truth"
+                )
+                axes.set_xscale("log")
+                label_plainly(axes.xaxis, one_set.users.values)
+                axes.set_title(f"{SYMBOLS[parameter]}, {feature}", loc="left", fontsize=7)
+        for axes in panels[-1]:
+            axes.set_xlabel("users")
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        title = "bands: one standard error"
+        if np.isnan(one_set.se).any():
+            title += "; none of the GLSE for φ, as the noise has no known fourth moment"
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, title=title, title_fontsize=7)
+    return figure
+
+
+def plot_efficiency(tables: Mapping[str, xarray.Dataset]) -> Figure:
+    """Draw the mean squared error of the posterior mean divided by that of the GLSE, as users arrive."""
+    from matplotlib.figure import Figure
+
+    from hrprob.plot import plots
+
+    with plots.style():
+        figure = Figure(figsize=(plots.COLUMN_WIDTH, 2.3), layout="constrained")
+        axes = figure.subplots()
+        for row, (truths, table) in enumerate(tables.items()):
+            for column, parameter in enumerate(_PARAMETERS):
+                curve = table.sel(parameter=parameter)
+                look = plots.look_of(2 * row + column)
+                axes.errorbar(
+                    curve.users,
+                    curve.efficiency,
+                    yerr=2 * curve.efficiency_se,
+                    color=look.color,
+                    marker=look.marker,
+                    linestyle=look.linestyle,
+                    capsize=2,
+                    label=f"{SYMBOLS[parameter]}, {truths}",
+                )
+        axes.axhline(1, color="#000000", linewidth=0.7)
+        axes.set(xscale="log", xlabel="users", ylabel="squared error,\nposterior mean over GLSE")
+        label_plainly(axes.xaxis, sorted({int(users) for table in tables.values() for users in table.users}))
+        axes.set_ylim(bottom=0)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    return figure

@@ -1,13 +1,13 @@
-r"""Are the draws draws from the posterior? How each engine fared on one data set.
+r"""Sampler health: how each engine fared on one data set.
 
 ============  ============================================================================
-engine        what is looked at
+engine        diagnostics
 ============  ============================================================================
 nuts          R-hat, bulk and tail effective sample size, Monte Carlo error, divergences, and
               the energy: the Bayesian fraction of missing information of each chain [1]_
 laplace, svi  Pareto k̂ and the effective sample size of their importance weights
-smc           R-hat and Monte Carlo error between independent clouds of particles, and the
-              effective sample size that these errors stand for
+smc           R-hat and Monte Carlo error between independent sets of particles, and the
+              effective sample size that corresponds to these errors
 ============  ============================================================================
 
 References
@@ -18,18 +18,37 @@ References
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray
 
+from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
+from hrprob.diagnostics.drawing import MOST_FEATURES, indices_of_smallest, page_width
+from hrprob.diagnostics.formatting import finite, largest, smallest
+from hrprob.diagnostics.inputs import SharedInputs
+from hrprob.diagnostics.study import REFERENCE
+from hrprob.estimation.posterior.inference import export
 from hrprob.fitting.posterior import Posterior
 
-__all__ = ["LEAST_BFMI", "health_concerns", "sampler_health"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LEAST_BFMI", "Health", "HealthResult", "health_concerns", "sampler_health"]
 
 LEAST_BFMI = 0.3
+# From this shape k̂ on, importance weights have no mean: the approximation misses the posterior.
+_NO_MEAN = 1.0
 _COLUMNS = ("mean", "sd", "mcse", "rhat", "ess_bulk", "ess_tail")
+_COEFFICIENTS = ["theta", "phi"]
+# Panels of chains per row, and the height of a row in inches.
+_CHAINS_PER_ROW, _CHAINS_HEIGHT = 4, 1.8
+# Draws per chain that are ranked at least, however strong their autocorrelation.
+_LEAST_RANKED = 100
 
 
 def sampler_health(posteriors: Mapping[str, Posterior]) -> xarray.Dataset:
@@ -44,8 +63,8 @@ def sampler_health(posteriors: Mapping[str, Posterior]) -> xarray.Dataset:
     -------
     xarray.Dataset
         Over engine and parameter: ``mean``, ``sd``, ``mcse``, ``rhat``, ``ess_bulk``,
-        ``ess_tail``; over engine: ``divergences``, ``bfmi`` (least of all chains), ``pareto_k``,
-        ``effective`` draws, ``draws``. NaN where an engine has no such thing.
+        ``ess_tail``; over engine: ``divergences``, ``bfmi`` (smallest over chains), ``pareto_k``,
+        ``effective`` draws, ``draws``. NaN where an engine has no such number.
     """
     tables = {name: posterior.summary() for name, posterior in posteriors.items()}
     parameters = next(iter(tables.values())).parameter.values
@@ -60,14 +79,24 @@ def sampler_health(posteriors: Mapping[str, Posterior]) -> xarray.Dataset:
             for name in _COLUMNS
         }
         | {
-            name: ("engine", np.array([of_engine[name] for of_engine in facts.values()]))
-            for name in next(iter(facts.values()))
+            name: ("engine", np.array([getattr(of_engine, name) for of_engine in facts.values()]))
+            for name in _Facts._fields
         },
         coords={"engine": list(tables), "parameter": parameters},
     )
 
 
-def _facts(posterior: Posterior, table: xarray.Dataset) -> dict[str, float]:
+class _Facts(NamedTuple):
+    """Numbers that describe all draws of an engine together."""
+
+    draws: float
+    divergences: float
+    bfmi: float
+    pareto_k: float
+    effective: float
+
+
+def _facts(posterior: Posterior, table: xarray.Dataset) -> _Facts:
     draws = posterior.theta.shape[0] * posterior.theta.shape[1]
     k = posterior.pareto_k
     if posterior.engine.has_density:
@@ -76,13 +105,13 @@ def _facts(posterior: Posterior, table: xarray.Dataset) -> dict[str, float]:
         effective = float(table.ess_bulk.min())
     else:
         effective = float(np.min((table["sd"] / table["mcse"]) ** 2))
-    return {
-        "draws": float(draws),
-        "divergences": math.nan if posterior.divergences is None else float(posterior.divergences),
-        "bfmi": _bfmi(posterior),
-        "pareto_k": math.nan if k is None else k,
-        "effective": effective,
-    }
+    return _Facts(
+        draws=float(draws),
+        divergences=math.nan if posterior.divergences is None else float(posterior.divergences),
+        bfmi=_bfmi(posterior),
+        pareto_k=math.nan if k is None else k,
+        effective=effective,
+    )
 
 
 def _bfmi(posterior: Posterior) -> float:
@@ -97,12 +126,221 @@ def _bfmi(posterior: Posterior) -> float:
 
 
 def health_concerns(posterior: Posterior) -> list[str]:
-    """Return what speaks against trusting the draws, in words; nothing if all is well."""
-    found = posterior.concerns()
+    """Return reasons not to trust the draws, in words; empty if there are none."""
+    concerns = posterior.concerns()
     bfmi = _bfmi(posterior)
     if bfmi < LEAST_BFMI:
-        found.append(
+        concerns.append(
             f"the fraction of missing information is {bfmi:.2f}, below {LEAST_BFMI}: the energy moves too "
-            "slowly for the tails to be seen; raise `warmup` and `draws`"
+            "slowly to explore the tails; raise `warmup` and `draws`"
         )
-    return found
+    return concerns
+
+
+class HealthResult(NamedTuple):
+    """Posteriors of one data set by several engines, and how these fared."""
+
+    posteriors: dict[str, Posterior]  # by engine, the reference sampler first
+    table: xarray.Dataset  # see sampler_health
+    concerns: dict[str, list[str]]  # by engine
+
+
+@register("health")
+class Health(Diagnostic[HealthResult]):
+    """R-hat, effective sample sizes, divergences, energy and Pareto k̂ of engines on one data set."""
+
+    title = "The samplers"
+    order = 3.0
+    needs = ("engine_posteriors", "reference")
+
+    def compute(self, inputs: SharedInputs) -> HealthResult:
+        """Return how the reference sampler and the other engines fared."""
+        posteriors = {REFERENCE: inputs.reference} | inputs.engine_posteriors
+        concerns = {engine: health_concerns(posterior) for engine, posterior in posteriors.items()}
+        return HealthResult(posteriors, sampler_health(posteriors), concerns)
+
+    def verdicts(self, result: HealthResult) -> list[Verdict]:
+        """Return whether each engine's draws can be used."""
+        return [health_verdict(name, result.table, result.concerns[name]) for name in result.posteriors]
+
+    def figures(self, result: HealthResult) -> list[ReportFigure]:
+        """Return the chains of the reference sampler: traces, ranks, energy."""
+        name, posterior = next(iter(result.posteriors.items()))
+
+        def draw(plot: Callable[[Any], Figure | None]) -> Callable[[], Figure | None]:
+            # A Posterior has the fields of Draws that are exported.
+            return lambda: plot(export(posterior))  # type: ignore[arg-type]
+
+        return [
+            ReportFigure(
+                "trace",
+                f"Chains of {name} on one data set (ArviZ): θ and φ, of more than four features those with the "
+                "largest R-hat.",
+                draw(plot_trace),
+            ),
+            ReportFigure(
+                "rank",
+                "Ranks of each chain's draws among all, minus the diagonal, with a simultaneous band or its p-value "
+                "(ArviZ), for the same coefficients; draws are thinned to about their effective number.",
+                draw(plot_rank),
+            ),
+            ReportFigure(
+                "energy",
+                "Energy of the chains: the fraction of missing information, and marginal energy compared with "
+                "transition energy (ArviZ).",
+                draw(plot_energy),
+            ),
+        ]
+
+    def write_section(self, page: Page, result: HealthResult) -> None:
+        """Write one row per engine."""
+        numbers = ("divergences", "bfmi", "pareto_k", "effective")
+        rows = [
+            [
+                str(engine),
+                int(row.draws),
+                largest(row.rhat),
+                smallest(row.ess_bulk),
+                smallest(row.ess_tail),
+                largest(row.mcse / row["sd"]),
+                *(float(row[name]) for name in numbers),
+            ]
+            for engine in result.table.engine.values
+            for row in [result.table.sel(engine=engine)]
+        ]
+        worst = ["R-hat", "bulk ESS", "tail ESS", "MCSE / sd"]
+        header = ["engine", "draws", *worst, "divergences", "BFMI", "Pareto k̂", "effective"]
+        rounds = len(next(iter(result.posteriors.values())).table)
+        page.table(header, rows, f"On one data set of {rounds} rounds; the worst of all parameters.")
+
+    def to_plain(self, result: HealthResult) -> Mapping[str, Any]:
+        """Return the worst numbers of each engine."""
+        numbers = ("draws", "divergences", "bfmi", "pareto_k", "effective")
+        return {
+            "health": [
+                {"engine": str(engine)}
+                | {name: finite(row[name]) for name in numbers}
+                | {"rhat": largest(row.rhat), "mcse_over_sd": largest(row.mcse / row["sd"])}
+                | {name: smallest(row[name]) for name in ("ess_bulk", "ess_tail")}
+                for engine in result.table.engine.values
+                for row in [result.table.sel(engine=engine)]
+            ]
+        }
+
+    def to_datasets(self, result: HealthResult) -> Mapping[str, xarray.Dataset]:
+        """Return the table."""
+        return {"health": result.table}
+
+
+def health_verdict(name: str, table: xarray.Dataset, concerns: list[str]) -> Verdict:
+    """Return whether an engine's draws can be used."""
+    row = table.sel(engine=name)
+    k = float(row.pareto_k)
+    if concerns and k < _NO_MEAN and all("k̂" in concern for concern in concerns):
+        words = f"{name}: Pareto k̂ {k:.2f}, above 0.7: importance weights cannot correct its draws"
+        return Verdict(None, f"{words}; calibration shows whether its intervals cover")
+    if concerns:
+        return Verdict(False, f"{name}: {'; '.join(concerns)}")
+    facts = []
+    if not np.isnan(row.rhat.values).all():
+        facts.append(f"R-hat at most {float(row.rhat.max()):.3f}")
+    if not np.isnan(row.ess_bulk.values).all():
+        facts.append(
+            f"effective sample size at least {float(row.ess_bulk.min()):,.0f} (bulk) and "
+            f"{float(row.ess_tail.min()):,.0f} (tail) of {float(row.draws):,.0f}"
+        )
+    if np.isfinite(row.divergences):
+        facts.append(f"no divergence, fraction of missing information {float(row.bfmi):.2f}")
+    if np.isfinite(row.pareto_k):
+        facts.append(f"Pareto k̂ {float(row.pareto_k):.2f}")
+    if np.isnan(row.ess_bulk.values).all():
+        facts.append(f"worth {float(row.effective):,.0f} of {float(row.draws):,.0f} draws")
+    return Verdict(True, f"{name} is sound: {', '.join(facts)}")
+
+
+def plot_trace(tree: Any) -> Figure:
+    """Draw the trace of each chain, by ArviZ."""
+    import arviz_plots
+
+    return _drawn(arviz_plots.plot_trace, tree, var_names=_COEFFICIENTS, **_worst_features(tree))
+
+
+def plot_rank(tree: Any, prob: float = 0.99) -> Figure | None:
+    """Draw the ranks of each chain's draws among those of all, by ArviZ; None for a single chain."""
+    import arviz_plots
+
+    if tree["posterior"].sizes["chain"] == 1:
+        return None
+    options = {_probability_option(arviz_plots.plot_rank): prob}
+    return _drawn(arviz_plots.plot_rank, _thinned(tree), **options, **_worst_features(tree))
+
+
+def plot_energy(tree: Any) -> Figure | None:
+    """Draw the energy of each chain and its steps, by ArviZ; None where a sampler has none."""
+    import arviz_plots
+    from matplotlib.ticker import MaxNLocator
+
+    from hrprob.plot import plots
+
+    if "energy" not in tree["sample_stats"]:
+        return None
+    size = {"figure_kwargs": {"figsize": (plots.COLUMN_WIDTH, 2.2)}}
+    figure = _drawn(arviz_plots.plot_energy, tree, **size)
+    figure.axes[0].yaxis.set_major_locator(MaxNLocator(integer=True))
+    return figure
+
+
+def _worst_features(tree: Any) -> dict[str, Any]:
+    """Return options for ArviZ: of many features those with the largest R-hat, and the size of the figure."""
+    import arviz_stats
+
+    every: xarray.Dataset = tree["posterior"].to_dataset()[_COEFFICIENTS]
+    features = every.feature.values
+    if len(features) > MOST_FEATURES:
+        rhat: Any = arviz_stats.rhat  # type: ignore[attr-defined]
+        worst = rhat(every).to_array().max("variable").fillna(np.inf)
+        features = features[indices_of_smallest(-worst.values, MOST_FEATURES)]
+    rows = -(-len(_COEFFICIENTS) * len(features) // _CHAINS_PER_ROW)
+    return {
+        "coords": {"feature": list(features)},
+        "col_wrap": _CHAINS_PER_ROW,
+        "figure_kwargs": {"figsize": (page_width(), _CHAINS_HEIGHT * rows)},
+    }
+
+
+def _thinned(tree: Any) -> xarray.DataTree:
+    """Return about as many draws as are effective, at least a hundred per chain: bands are for independent draws.
+
+    The effective size is that of each chain alone: thinning must not hide that chains disagree.
+    """
+    import arviz_stats
+
+    ess: Any = arviz_stats.ess  # type: ignore[attr-defined]
+    every: xarray.Dataset = tree["posterior"].to_dataset()[_COEFFICIENTS]
+    draws = every.sizes["draw"]
+    by_chain = [float(ess(every.isel(chain=[one])).to_array().min()) for one in range(every.sizes["chain"])]
+    effective = float(np.mean(by_chain))
+    ratio = draws if math.isnan(effective) else draws / effective
+    step = max(1, min(round(ratio), draws // _LEAST_RANKED))
+    return xarray.DataTree.from_dict({"posterior": every.isel(draw=slice(None, None, step))})
+
+
+def _probability_option(function: Any) -> str:
+    """Return the name that this version of ArviZ has for the probability of a band."""
+    return "envelope_prob" if "envelope_prob" in inspect.signature(function).parameters else "ci_prob"
+
+
+def _drawn(function: Any, tree: Any, **options: Any) -> Figure:
+    """Return the figure that ArviZ draws, and make pyplot forget it."""
+    from matplotlib import pyplot
+
+    from hrprob.plot import plots
+
+    with plots.style(), warnings.catch_warnings():
+        # ArviZ announces that some of its defaults will change.
+        warnings.simplefilter("ignore", FutureWarning)
+        collection = function(tree, backend="matplotlib", **options)
+        figure: Figure = collection.viz["figure"].item()
+        figure.set_layout_engine("constrained")
+    pyplot.close(figure)
+    return figure

@@ -1,14 +1,14 @@
-r"""Do outcomes look as the model says? One data set, its model and three others.
+r"""Do outcomes look as the model says? Checks of the model on one data set, and other models.
 
-- **LOO-PIT**: where each outcome stands in its predictive distribution given all others,
+- **LOO-PIT**: the PIT of each outcome under its predictive distribution given all others,
   by importance sampling [1]_; uniform if the model holds.
-- **Residuals**: e = (r − θᵀx)/√f(φᵀx) of the data against those of data drawn anew from each
-  posterior draw: skewness, excess kurtosis, the largest |e|.
-- **Models** by the expected log predictive density of a new round [1]_: normal, Student-t,
-  mixture, and normal with one variance for all contexts.
+- **Residuals**: e = (r − θᵀx)/√f(φᵀx) of the data, compared with those of posterior
+  predictive data: skewness, excess kurtosis, the largest |e|.
+- **Models** compared by the expected log predictive density of a new round, see
+  :mod:`.model_comparison`.
 
 Users leave because of their outcomes, so the last outcome of a stay lies below β and the
-others above. Over whole stays that evens out: the number of rounds is a stopping time, and
+others above. Over whole stays this causes no bias: the number of rounds is a stopping time, and
 every outcome has its full distribution given those before it.
 
 References
@@ -19,201 +19,310 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
 import xarray
 from scipy import stats
 
 from hrprob._core.precision import double_precision
-from hrprob._core.records import record
-from hrprob.diagnostics.replicate import DataSets
+from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
+from hrprob.diagnostics.drawing import page_width, plot_pit
+from hrprob.diagnostics.formatting import finite
+from hrprob.diagnostics.inputs import SharedInputs
+from hrprob.diagnostics.model_comparison import MODELS, compare_models, fit_models, log_likelihood_tree
+from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.uniformity import uniformity_p_value
-from hrprob.fitting import predictive
-from hrprob.fitting.fit import fit
-from hrprob.fitting.posterior import Posterior
-from hrprob.fitting.table import Table
-from hrprob.models import Data, Model, Rounds, Setting, priors
-from hrprob.numerics.products import contract
+from hrprob.models import Setting
 
-__all__ = [
-    "MODELS",
-    "Homoscedastic",
-    "compare_models",
-    "fit_models",
-    "log_likelihood_tree",
-    "loo_places",
-    "residual_checks",
-    "table_of",
-]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["STATISTICS", "Outcomes", "OutcomesResult", "loo_pit", "residual_checks"]
 
 STATISTICS = {
     "skewness": stats.skew,
     "excess kurtosis": stats.kurtosis,
     "largest |e|": lambda e, axis: np.max(np.abs(e), axis=axis),
 }
+# Share of rounds with unreliable leave-one-out weights beyond which a comparison cannot speak for a model.
+_MOST_UNRELIABLE = 0.01
 
 
-@record()
-class Homoscedastic(Model):
-    """Normal outcomes with one variance for all contexts, f(φ₁)."""
-
-    kind: ClassVar[str] = "homoscedastic"
-    data: ClassVar[type] = Rounds
-
-    def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
-        """Return N(u, w)."""
-        return dist.Normal(u, jnp.sqrt(w))
-
-    def program(self, data: Data, setting: Setting, prior: priors.Prior) -> None:
-        """Run the model: as every other, but for the variance."""
-        theta, phi = priors.sample(prior, setting)
-        rows = data.x.shape[0]
-        with numpyro.plate("row", rows):
-            self.observe(data, contract(data.x, theta), jnp.full(rows, setting.variance(phi[0])))
-
-
-MODELS: dict[str, Any] = {
-    "gaussian": "gaussian",
-    "student-t": "student-t",
-    "mixture": "mixture",
-    "homoscedastic": Homoscedastic(),
-}
-"""What a problem's own model is compared with."""
-
-_SAMPLER = {"kind": "nuts", "chains": 2, "warmup": 300, "draws": 500, "depth": 6}
-
-
-def table_of(data: DataSets, number: int = 0, most_rounds: int = 600) -> Table:
-    """Return single rounds of one data set, those of its first users until there are ``most_rounds``.
-
-    The last of these users is in it whole: to leave out whoever has too many would be to choose by outcomes.
-    """
-    rounds = np.asarray(data.stays.rounds)[number].astype(int)
-    rounds = np.minimum(rounds, data.outcomes.shape[-1])
-    users = min(int(np.searchsorted(np.cumsum(rounds), most_rounds)) + 1, len(rounds))
-    each = np.repeat(np.arange(users), rounds[:users])
-    place = np.concatenate([np.arange(count) for count in rounds[:users]])
-    return Table(
-        x=np.asarray(data.stays.x)[number, each],
-        r=data.outcomes[number, each, place],
-        user=each,
-        beta=data.beta[number, each],
-    )
-
-
-def fit_models(
-    table: Table,
-    setting: Setting,
-    models: Mapping[str, Any] = MODELS,
-    engine: Any = _SAMPLER,
-    seed: int = 0,
-    prior: Any = "uniform",
-) -> dict[str, Posterior]:
-    """Return the posterior of each model given the same rounds and the same prior."""
-    options: dict[str, Any] = {"prior": prior, "link": setting.link, "bounds": setting.bounds, "seed": seed}
-    return {name: fit(table, engine, model=model, **options) for name, model in models.items()}
-
-
-def log_likelihood_tree(posterior: Posterior) -> Any:
-    """Return draws and their pointwise log likelihood as a tree: what a comparison by LOO needs."""
-    from arviz_base import from_dict
-
-    table, (chains, draws, _) = posterior.table, posterior.theta.shape
-    each = predictive.log_likelihood(posterior.target, table.x, table.r, posterior.flat())
-    groups = {
-        "posterior": {"theta": posterior.theta, "phi": posterior.phi},
-        "log_likelihood": {"r": each.reshape(chains, draws, len(table))},
-    }
-    return from_dict(groups, dims={"r": ["round"]})
-
-
-def compare_models(trees: Mapping[str, Any], reference: str) -> xarray.Dataset:
-    """Return the expected log predictive density of each model, and how far ahead of the reference it is.
-
-    Parameters
-    ----------
-    trees : mapping of str to DataTree
-        With ``log_likelihood``, by the name of the model.
-    reference : str
-        The model that the others are held against.
-
-    Returns
-    -------
-    xarray.Dataset
-        Over model: ``elpd`` and ``se``; ``ahead`` of the reference, with ``ahead_se`` over rounds;
-        ``p_loo``; ``bad_k``, the share of rounds with a Pareto k̂ above 0.7.
-    """
+def loo_pit(tree: Any) -> tuple[np.ndarray, float]:
+    """Return the PIT of each outcome under its leave-one-out predictive distribution, and the p-value of uniformity."""
     import arviz_stats
 
-    loo: Any = arviz_stats.loo  # type: ignore[attr-defined]
-    found = {name: loo(tree, pointwise=True, var_name="r") for name, tree in trees.items()}
-    pointwise = {name: np.asarray(of.elpd_i).ravel() for name, of in found.items()}
-    base = pointwise[reference]
-    rows = base.size
-    columns = {
-        "elpd": [float(np.sum(each)) for each in pointwise.values()],
-        "se": [float(np.std(each) * np.sqrt(rows)) for each in pointwise.values()],
-        "ahead": [float(np.sum(each - base)) for each in pointwise.values()],
-        "ahead_se": [float(np.std(each - base) * np.sqrt(rows)) for each in pointwise.values()],
-        "p_loo": [float(of.p) for of in found.values()],
-        "bad_k": [float(np.mean(np.asarray(of.pareto_k) > 0.7)) for of in found.values()],
-    }
-    return xarray.Dataset(
-        {name: ("model", np.array(column)) for name, column in columns.items()},
-        coords={"model": list(found)},
-        attrs={"reference": reference, "rounds": rows},
-    )
-
-
-def loo_places(tree: Any) -> tuple[np.ndarray, float]:
-    """Return where each outcome stands in its leave-one-out predictive distribution, and the p-value of uniformity."""
-    import arviz_stats
-
-    # Outcomes are continuous: no ties to be broken at random.
-    loo_pit: Any = arviz_stats.loo_pit  # type: ignore[attr-defined]
-    places = np.asarray(loo_pit(tree, var_names="r")["r"]).ravel()
-    return places, uniformity_p_value(places)
+    # Outcomes are continuous: there are no ties to be broken at random.
+    by_arviz: Any = arviz_stats.loo_pit  # type: ignore[attr-defined]
+    pit = np.asarray(by_arviz(tree, var_names="r")["r"]).ravel()
+    return pit, uniformity_p_value(pit)
 
 
 def residual_checks(tree: Any, setting: Setting, draws: int = 500) -> xarray.Dataset:
-    """Return statistics of the residuals' shape, of the data and of data drawn anew from the posterior.
+    """Return statistics of the shape of residuals: of the data and of posterior predictive data.
 
     Parameters
     ----------
     tree : DataTree
         With ``posterior``, ``posterior_predictive``, ``observed_data`` and ``constant_data``.
     setting : Setting
-        Which makes mean and variance of a draw.
+        Gives mean and variance of outcomes for a draw.
     draws : int
-        Draws looked at.
+        Draws used, at most.
 
     Returns
     -------
     xarray.Dataset
         Over statistic and draw: ``observed`` (it depends on the draw) and ``replicated``; over
-        statistic: ``p_value``, the probability that drawn data have a larger statistic than those seen.
+        statistic: ``p_value``, the posterior predictive probability of a larger statistic than that of the data.
     """
     posterior = tree["posterior"]
     theta, phi = (np.asarray(posterior[name]).reshape(-1, setting.dimension) for name in ("theta", "phi"))
-    again = np.asarray(tree["posterior_predictive"]["r"]).reshape(len(theta), -1)
+    replicated = np.asarray(tree["posterior_predictive"]["r"]).reshape(len(theta), -1)
     picks = np.linspace(0, len(theta) - 1, min(draws, len(theta))).astype(int)
     x, r = np.asarray(tree["constant_data"]["x"]), np.asarray(tree["observed_data"]["r"])
     mean = theta[picks] @ x.T
     with double_precision():
-        deviation = np.sqrt(np.asarray(setting.variance(jnp.asarray(phi[picks] @ x.T))))
-    both = ((r - mean) / deviation, (again[picks] - mean) / deviation)
-    seen, drawn = (np.stack([of(e, axis=1) for of in STATISTICS.values()]) for e in both)
+        sd = np.sqrt(np.asarray(setting.variance(jnp.asarray(phi[picks] @ x.T))))
+    both = ((r - mean) / sd, (replicated[picks] - mean) / sd)
+    observed, predictive = (
+        np.stack([statistic(e, axis=1) for statistic in STATISTICS.values()]) for e in both
+    )
     return xarray.Dataset(
         {
-            "observed": (("statistic", "draw"), seen),
-            "replicated": (("statistic", "draw"), drawn),
-            "p_value": ("statistic", np.mean(drawn >= seen, axis=1)),
+            "observed": (("statistic", "draw"), observed),
+            "replicated": (("statistic", "draw"), predictive),
+            "p_value": ("statistic", np.mean(predictive >= observed, axis=1)),
         },
         coords={"statistic": list(STATISTICS)},
     )
+
+
+class OutcomesResult(NamedTuple):
+    """Checks of the model in use on one data set, and its comparison with other models."""
+
+    model: str
+    reference: xarray.DataTree  # posterior of the model in use, with pointwise log likelihood
+    loo: xarray.Dataset  # pit over round, p_value
+    residuals: xarray.Dataset  # see residual_checks
+    comparison: xarray.Dataset  # see compare_models
+
+
+@register("outcomes")
+class Outcomes(Diagnostic[OutcomesResult]):
+    """LOO-PIT and residuals of the model in use, and its comparison with other outcome models."""
+
+    title = "Outcomes"
+    order = 6.0
+    needs = ("one_data_set", "reference")
+
+    def own_steps(self, inputs: SharedInputs) -> int:
+        """Return one step, for the other models."""
+        return 1
+
+    def compute(self, inputs: SharedInputs) -> OutcomesResult:
+        """Return all checks."""
+        model = inputs.study.target.model.kind
+        others = _fit_other_models(inputs)
+        reference = inputs.reference.to_datatree(pointwise=True, prior=False)
+        pit, p_value = loo_pit(reference)
+        return OutcomesResult(
+            model,
+            reference,
+            xarray.Dataset({"pit": ("round", pit), "p_value": ((), p_value)}),
+            residual_checks(reference, inputs.study.target.setting),
+            compare_models({model: reference} | others, model),
+        )
+
+    def verdicts(self, result: OutcomesResult) -> list[Verdict]:
+        """Return whether outcomes look as the model says, and whether another model predicts better."""
+        checks = residual_verdicts(result.model, result.residuals, float(result.loo.p_value))
+        return [*checks, model_verdict(result.comparison)]
+
+    def figures(self, result: OutcomesResult) -> list[ReportFigure]:
+        """Return LOO-PIT, residuals, and the comparison of models."""
+        return [
+            ReportFigure(
+                "loo",
+                "Leave-one-out PIT of single outcomes (by ArviZ): ECDF minus the diagonal, with a 99 % simultaneous band.",
+                lambda: plot_pit({"outcomes": result.loo.pit.values}, ERROR_RATE),
+            ),
+            ReportFigure(
+                "residuals",
+                "Shape of the standardised residuals: of posterior predictive data, and of the data.",
+                lambda: plot_residuals(result.residuals),
+            ),
+            ReportFigure(
+                "models",
+                "Expected log predictive density of a new round, minus that of the model in use.",
+                lambda: plot_models(result.comparison),
+            ),
+        ]
+
+    def write_section(self, page: Page, result: OutcomesResult) -> None:
+        """Write the comparison of models."""
+        table = result.comparison
+        rows = [
+            [
+                str(name),
+                float(row.elpd),
+                f"{float(row.ahead):+.1f} ± {float(row.ahead_se):.1f}" if np.isfinite(row.ahead) else None,
+                float(row.p_loo),
+                f"{100 * float(row.bad_k):.1f} %",
+            ]
+            for name in table.model.values
+            for row in [table.sel(model=name)]
+        ]
+        page.table(
+            ["model", "elpd", f"ahead of {table.attrs['reference']}", "effective parameters", "k̂ above 0.7"],
+            rows,
+            f"Leave-one-out comparison on {table.attrs['rounds']} rounds of one data set.",
+        )
+
+    def to_plain(self, result: OutcomesResult) -> Mapping[str, Any]:
+        """Return p-values, and the comparison of models."""
+        p_values, table = result.residuals.p_value, result.comparison
+        return {
+            "outcomes": {
+                "loo_pit_p_value": finite(result.loo.p_value),
+                "residuals": {
+                    str(name): finite(p_values.sel(statistic=name)) for name in p_values.statistic.values
+                },
+                "models": [
+                    {"model": str(name)}
+                    | {
+                        str(column): finite(values.sel(model=name))
+                        for column, values in table.data_vars.items()
+                    }
+                    for name in table.model.values
+                ],
+            }
+        }
+
+    def to_datasets(self, result: OutcomesResult) -> Mapping[str, xarray.Dataset]:
+        """Return all checks, and the draws behind them."""
+        return {
+            "outcomes/models": result.comparison,
+            "outcomes/residuals": result.residuals,
+            "outcomes/loo": result.loo,
+            "posterior": result.reference["posterior"].to_dataset(),
+            "sample_stats": result.reference["sample_stats"].to_dataset(),
+        }
+
+
+def _fit_other_models(inputs: SharedInputs) -> dict[str, Any]:
+    """Return draws and pointwise log likelihoods of the models that the one in use is compared with."""
+    target, table = inputs.study.target, inputs.one_data_set
+    with inputs.step(f"models on one data set of {len(table)} rounds"):
+        models = {name: MODELS[name] for name in inputs.sizes.models if name != target.model.kind}
+        sampler = inputs.reference_settings | {"chains": 2, "depth": 6}
+        seed = inputs.study.seed_for("one data set")
+        fitted = fit_models(table, target.setting, models, sampler, seed, target.prior)
+        return {name: log_likelihood_tree(posterior) for name, posterior in fitted.items()}
+
+
+def model_verdict(comparison: xarray.Dataset) -> Verdict:
+    """Return whether another model predicts outcomes better than the one in use."""
+    name = comparison.attrs["reference"]
+    finite_ones = np.isfinite(comparison.elpd) & np.isfinite(comparison.ahead)
+    unknown = [str(model) for model in comparison.model.values[~finite_ones.values]]
+    rivals = [str(model) for model in comparison.model.values[finite_ones.values] if model != name]
+    if not rivals or not bool(np.isfinite(comparison.elpd.sel(model=name))):
+        named = [name] if not np.isfinite(comparison.elpd.sel(model=name)) else unknown
+        return Verdict(None, _not_compared(named))
+    others = comparison.sel(model=rivals)
+    best = others.isel(model=int(np.argmax(others.ahead.values)))
+    rival, ahead = best.model.item(), float(best.ahead)
+    # By Markov's inequality a likelihood ratio against the true model exceeds 1/α with probability α at most, and
+    # one of k ratios exceeds k/α with that probability; leave-one-out sums stand in for the log likelihoods.
+    # Counting standard errors would fail where it matters: one outlier makes both the lead and its error large.
+    enough = math.log((comparison.sizes["model"] - 1) / ERROR_RATE)
+    unreliable = float(comparison.bad_k.sel(model=[name, rival]).max())
+    lead = f"{abs(ahead):.1f} ± {float(best.ahead_se):.1f} in log density, of {comparison.attrs['rounds']} rounds"
+    rest = f"; a lead of {enough:.1f} would be significant" if ahead <= enough else ""
+    rest += f". {_not_compared(unknown)}" if unknown else ""
+    if unreliable:
+        rest += f". Leave-one-out weights are unreliable (k̂ above 0.7) for {100 * unreliable:.1f} % of rounds"
+    if ahead > enough:
+        words = f"{rival} outcomes predict new rounds better than {name} ones, by {lead}"
+        return Verdict(False, f"{words}: the model in use does not fit{rest}")
+    if ahead > 0:
+        words = f"{rival} outcomes predict new rounds a little better than {name} ones, by {lead}"
+        return Verdict(None, words + rest)
+    words = (
+        f"No model predicts new rounds better than {name} outcomes: the next, {rival}, is behind by {lead}"
+    )
+    return Verdict(None if unknown or unreliable > _MOST_UNRELIABLE else True, words + rest)
+
+
+def _not_compared(models: list[str]) -> str:
+    words = f"Predictions of new rounds by {' and '.join(models)} outcomes could not be compared"
+    return f"{words}: their log density is not finite"
+
+
+def residual_verdicts(model: str, checks: xarray.Dataset, loo_p: float) -> list[Verdict]:
+    """Return whether outcomes look as the model says: LOO-PIT, then the shape of residuals."""
+    p = np.minimum(checks.p_value, 1.0 - checks.p_value)
+    limit = ERROR_RATE / (2 * p.size)
+    extreme = [str(name) for name in checks.statistic.values[p.values < limit]]
+    listed = ", ".join(
+        f"{name} p = {float(value):.3f}"
+        for name, value in zip(checks.statistic.values, checks.p_value, strict=True)
+    )
+    conclusion = f"{', '.join(extreme)} not as the model says" if extreme else "none is extreme"
+    uniform = loo_p >= ERROR_RATE
+    test = "not significantly different from uniform" if uniform else "NOT uniform"
+    return [
+        Verdict(uniform, f"Leave-one-out PIT of outcomes under {model}: {test} (p = {loo_p:.2g})"),
+        Verdict(not extreme, f"Residuals under {model} outcomes: {listed}; {conclusion}"),
+    ]
+
+
+def plot_residuals(checks: xarray.Dataset) -> Figure:
+    """Draw statistics of residuals: of posterior predictive data, and of the data."""
+    from matplotlib.figure import Figure
+
+    from hrprob.plot import plots
+
+    with plots.style():
+        figure = Figure(figsize=(page_width(), 1.9), layout="constrained")
+        panels = figure.subplots(1, checks.sizes["statistic"], squeeze=False)[0]
+        for axes, name in zip(panels, checks.statistic.values, strict=True):
+            one = checks.sel(statistic=name)
+            observed, replicated = one.observed.values, one.replicated.values
+            values = np.concatenate([replicated, observed])
+            edges = np.linspace(values.min(), values.max(), 31)
+            axes.hist(replicated, edges, color="#BBBBBB", label="posterior predictive")
+            colour, label = plots.look_of(1).color, "data, at each draw"
+            axes.hist(observed, edges, histtype="step", color=colour, label=label)
+            axes.set_title(f"{name}: p = {float(one.p_value):.3f}", loc="left", fontsize=7)
+            axes.set_yticks([])
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    return figure
+
+
+def plot_models(comparison: xarray.Dataset) -> Figure:
+    """Draw how far each model is ahead of the reference in expected log predictive density."""
+    from matplotlib.figure import Figure
+
+    from hrprob.plot import plots
+
+    names = [str(name) for name in comparison.model.values]
+    with plots.style():
+        figure = Figure(figsize=(plots.COLUMN_WIDTH, 0.7 + 0.22 * len(names)), layout="constrained")
+        axes = figure.subplots()
+        rows = np.arange(len(names))
+        axes.axvline(0, color="#000000", linewidth=0.7)
+        axes.errorbar(comparison.ahead, rows, xerr=2 * comparison.ahead_se, fmt="o", capsize=2)
+        axes.set_yticks(rows, names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xlabel(
+            f"log predictive density ahead of {comparison.attrs['reference']},\ntwo standard errors"
+        )
+        axes.grid(axis="y", visible=False)
+    return figure

@@ -1,8 +1,8 @@
-"""The posterior of each of many data sets, by any engine: draws of θ and φ, and what follows from them.
+"""The posterior of each of many data sets, by any engine: draws of θ and φ, and moments of outcomes.
 
 Data sets of one length are fitted side by side in one compiled program. A streaming engine
 follows the users as it does in a policy, and is looked at after some of them. An engine is
-used through its contract alone, so that a faulty one can stand in the place of a sound one.
+used through its protocol alone, so that tests can put a faulty one in the place of a sound one.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ import numpy as np
 
 from hrprob._core.precision import float64
 from hrprob.diagnostics.replicate import side_by_side
+from hrprob.estimation.posterior.base import BatchEngine, Engine, StreamingEngine
 from hrprob.estimation.posterior.inference import fit_engine
-from hrprob.estimation.posterior.nuts import Chains
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Data, first_rows, pad
 from hrprob.numerics.control_flow import once
 from hrprob.policies.bayes import refit_times
 
-__all__ = ["Posteriors", "draws_of", "moments_of", "posteriors"]
+__all__ = ["Posteriors", "checkpoints", "draws_of", "moments_of", "posteriors"]
 
-# Rows of data fitted side by side, and data sets at most.
+# Rows of data and data sets that are fitted side by side at most.
 _ROWS_AT_ONCE = 2**13
 _SETS_AT_ONCE = 32
+# A streaming engine is looked at whenever the number of users has grown by this factor.
+_GROWTH = 1.1
 
 
 class Posteriors(NamedTuple):
@@ -38,8 +40,20 @@ class Posteriors(NamedTuple):
     phi: np.ndarray  # (sets, draws, d)
 
 
+def checkpoints(users: int, first: int = 10) -> list[int]:
+    """Return after how many users a streaming engine is looked at, from ``first`` up to ``users``.
+
+    Examples
+    --------
+    >>> checkpoints(30)
+    [10, 11, 13, 15, 17, 19, 21, 24, 27, 30]
+    """
+    grown = np.flatnonzero(refit_times(users, _GROWTH))
+    return sorted({first, *(int(number) for number in grown if number >= first)})
+
+
 def posteriors(
-    engine: Any,
+    engine: Engine,
     target: Target,
     data: Data,
     users: Sequence[int],
@@ -52,45 +66,45 @@ def posteriors(
 
     Parameters
     ----------
-    engine : engine
-        How the posterior is found.
+    engine : Engine
+        How the posterior is computed.
     target : Target
         The posterior itself: model, prior, setting.
     data : Data
         Data sets on the first axis of every leaf, users on the second.
     users : sequence of int
-        After how many users to look, in rising order.
+        The numbers of users after which draws are returned, in rising order.
     draws : int
         Draws of each posterior; at most as many as a sampler makes.
     seed : int
         Seed of the engine.
     report : callable
-        Told how many data sets have been fitted, now and then.
+        Called now and then with the number of data sets that were fitted since the last call.
     """
     sets, stops = data.x.shape[0], tuple(int(number) for number in users)
     size = min(sets, _SETS_AT_ONCE, max(1, _ROWS_AT_ONCE // stops[-1]))
 
-    def some(first: int) -> list[Posteriors]:
+    def fit_batch(first: int) -> list[Posteriors]:
         numbers = np.arange(first, first + size)
         keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.key(seed), number))(numbers)
-        # The last lot is filled up, so that all have one shape.
+        # The last batch is filled up with copies of the last data set, so that all have one shape.
         picks = np.minimum(numbers, sets - 1)
-        lot = jax.tree.map(lambda leaf: jnp.asarray(leaf[picks, : stops[-1]]), data)
-        z = _draws_of_each(engine, target, lot, keys, stops, draws)
+        batch = jax.tree.map(lambda leaf: jnp.asarray(leaf[picks, : stops[-1]]), data)
+        z = _draws_of_each(engine, target, batch, keys, stops, draws)
         theta, phi = (np.asarray(leaf)[: sets - first] for leaf in target.coefficients(z))
         report(len(theta))
-        return [Posteriors(theta[:, place], phi[:, place]) for place in range(len(stops))]
+        return [Posteriors(theta[:, stop], phi[:, stop]) for stop in range(len(stops))]
 
-    lots = list(side_by_side(some, range(0, sets, size)))
-    return [jax.tree.map(lambda *leaves: np.concatenate(leaves), *found) for found in zip(*lots, strict=True)]
+    batches = list(side_by_side(fit_batch, range(0, sets, size)))
+    return [jax.tree.map(lambda *leaves: np.concatenate(leaves), *one) for one in zip(*batches, strict=True)]
 
 
 @functools.partial(jax.jit, static_argnames=("stops", "draws"))
 def _draws_of_each(
-    engine: Any, target: Target, data: Data, keys: jax.Array, stops: tuple[int, ...], draws: int
+    engine: Engine, target: Target, data: Data, keys: jax.Array, stops: tuple[int, ...], draws: int
 ) -> jax.Array:
     """Return draws of z (sets, stops, draws, 2d)."""
-    if engine.streaming:
+    if isinstance(engine, StreamingEngine):
         return _follow(engine, target, data, keys, stops, draws)
 
     def one(data: Data, key: jax.Array) -> jax.Array:
@@ -105,19 +119,19 @@ def _draws_of_each(
 
 
 def _follow(
-    engine: Any, target: Target, data: Data, keys: jax.Array, stops: tuple[int, ...], draws: int
+    engine: StreamingEngine, target: Target, data: Data, keys: jax.Array, stops: tuple[int, ...], draws: int
 ) -> jax.Array:
-    """Return draws of z of a streaming engine, fitted at its own times and at the stops."""
+    """Return draws of z of a streaming engine, fitted at the stops and, if sequential, at its own times too."""
     users = stops[-1]
-    place = np.full(users + 1, -1)
-    place[list(stops)] = np.arange(len(stops))
-    # Between fits most engines do nothing; particles must be moved on the way.
-    due = (place >= 0) | (refit_times(users, engine.refit) if engine.kind == "smc" else False)
+    stop_after = np.full(users + 1, -1)  # the number of the stop after so many users, or −1
+    stop_after[list(stops)] = np.arange(len(stops))
+    # Between stops most engines need no fit; particles must be carried along.
+    due = (stop_after >= 0) | (refit_times(users, engine.refit) if engine.sequential else False)
 
     def begin(data: Data, key: jax.Array) -> Any:
         by_start, by_draws = jax.random.split(key)
-        first = engine.init(target, by_start) if engine.kind == "smc" else engine.init(target)
-        return pad(data, capacity_for(users)), by_draws, (first, jnp.zeros((len(stops), draws, target.size)))
+        first = engine.init(target, by_start), jnp.zeros((len(stops), draws, target.size))
+        return pad(data, capacity_for(users)), by_draws, first
 
     wide, by_draws, start = jax.vmap(begin)(data, keys)
 
@@ -128,37 +142,37 @@ def _follow(
             so_far = first_rows(wide, number + 1)
             absorbed = engine.absorb(target, belief, row)
             belief = engine.refresh(target, [(so_far, number + 1)], absorbed, jnp.asarray(due)[number + 1])
-            at = jnp.asarray(place)[number + 1]
-            looked = lambda z: z.at[at].set(_draw(engine, target, belief, by_draws, draws))  # noqa: E731
-            return belief, once(at >= 0, looked, z)
+            stop = jnp.asarray(stop_after)[number + 1]
+            with_draws = lambda z: z.at[stop].set(_draw(engine, target, belief, by_draws, draws))  # noqa: E731
+            return belief, once(stop >= 0, with_draws, z)
 
         return jax.vmap(one)(wide, by_draws, now)
 
-    # Data sets side by side within the loop: around it, JAX would trace the loop twice.
+    # The data sets are vectorised within the loop: around it, JAX would trace the loop twice.
     return jax.lax.fori_loop(0, users, step, start)[1]
 
 
-def draws_of(engine: Any, target: Target, data: Data, key: jax.Array, draws: int) -> jax.Array:
+def draws_of(engine: Engine, target: Target, data: Data, key: jax.Array, draws: int) -> jax.Array:
     """Return draws of z (draws, 2d) from the posterior of one data set."""
     by_fit, by_draws = jax.random.split(key)
     belief = fit_engine(engine, target, data, by_fit)
-    if isinstance(belief, Chains):
-        every = belief.z[..., : target.size].reshape(-1, target.size)
+    if isinstance(engine, BatchEngine) and engine.makes_draws:
+        every = engine.own_draws(belief)[..., : target.size].reshape(-1, target.size)
         return every[np.linspace(0, every.shape[0] - 1, min(draws, every.shape[0])).astype(int)]
     return _draw(engine, target, belief, by_draws, draws)
 
 
-def _draw(engine: Any, target: Target, belief: Any, key: jax.Array, draws: int) -> jax.Array:
+def _draw(engine: Engine, target: Target, belief: Any, key: jax.Array, draws: int) -> jax.Array:
     return jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, draws))
 
 
 @float64
-def moments_of(target: Target, found: Posteriors, x: Any) -> tuple[Any, Any]:
+def moments_of(target: Target, draws: Posteriors, x: Any) -> tuple[Any, Any]:
     """Return mean and variance of the outcome at contexts x (sets, points, d), draw by draw.
 
     Both have shape (sets, draws, points).
     """
-    return _moments(target, *(jnp.asarray(leaf) for leaf in (*found, x)))
+    return _moments(target, *(jnp.asarray(leaf) for leaf in (*draws, x)))
 
 
 @jax.jit

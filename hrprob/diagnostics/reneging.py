@@ -1,79 +1,74 @@
-r"""Is the probability of reneging what was said? Predictions before a user comes, against what happened.
+r"""Is the predicted probability of reneging right? Predictions for the next user, compared with what happened.
 
-A prediction is made with what the users before had shown, at the context that the policy
-then served and the user's level: it is the probability that the first outcome falls below β.
-It is for the very next user. One later might be served by a policy that has learned more
-since, and picks better than was said: that would look like a fault of the prediction.
+A prediction uses the data of the users before, at the context that the policy then served and
+the user's level: it is the probability that the first outcome falls below β. It is for the
+very next user only. A later one might be served by a policy that has learned more since, and picks
+better contexts than the prediction knew: that would look like a fault of the prediction.
 
 =============  ========================================================================
 ``posterior``  the mean of Ψ((β − θᵀx)/√f(φᵀx)) over the posterior
-``GLSE``       Ψ((β − θ̂ᵀx)/√f(φ̂ᵀx)), the variance held above a floor
+``GLSE``       Ψ((β − θ̂ᵀx)/√f(φ̂ᵀx)), the variance clipped from below at a floor
 ``σ_max``      Ψ((β − θ̂ᵀx)/σ_max): one variance for all, the largest
 =============  ========================================================================
 
-Whether users left after their first round is one event a user. Later rounds are no fair
-test of a fixed prediction: who is still there is likelier to have a small probability. The
-score of a whole stay of m rounds is ln E[p(1 − p)^{m−1}].
+Whether a user left after the first round is one event per user. Later rounds are no fair
+test of a fixed prediction: users who are still there are likelier to have a small probability of
+leaving. The score of a whole stay of m rounds is ln E[p(1 − p)^{m−1}].
 
-Users of one data set share its errors, so bands and tests are over data sets, with a
-variance that is at least that of independent users who leave as was said.
+Predicted and observed shares are compared in bins, see :mod:`.reliability`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray
 from scipy import special, stats
 
-from hrprob.diagnostics.estimates import first_users, glse_of_each
+from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
+from hrprob.diagnostics.drawing import BAND, page_width
+from hrprob.diagnostics.formatting import finite, listed
+from hrprob.diagnostics.glse_of_each import first_users, glse_of_each
+from hrprob.diagnostics.inputs import AT_TRUTH, OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
+from hrprob.diagnostics.power import ERROR_RATE, POWER
+from hrprob.diagnostics.reliability import is_certain, reliability
 from hrprob.diagnostics.replicate import DataSets, check_users
 from hrprob.estimation.posterior.target import Target
-from hrprob.policies.bayes import refit_times
 from hrprob.problem import Problem
 
-__all__ = ["PREDICTORS", "checkpoints", "is_certain", "predict", "reliability", "scores"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PREDICTORS", "Reneging", "RenegingResult", "predict", "scores"]
 
 PREDICTORS = ("posterior", "GLSE", "σ_max")
 _FLOOR = 0.01
-_BINS = 10
-# A prediction is made whenever users have grown by this factor.
-_GROWN = 1.1
 # A probability of 0 or 1 that turns out wrong would have an infinite score.
-_LEAST_CHANCE = 1e-12
-
-
-def checkpoints(users: int, first: int = 10) -> list[int]:
-    """Return after how many users predictions are made for the next, up to ``users``.
-
-    Examples
-    --------
-    >>> checkpoints(30)
-    [10, 11, 13, 15, 17, 19, 21, 24, 27, 30]
-    """
-    grown = np.flatnonzero(refit_times(users, _GROWN))
-    return sorted({first, *(int(number) for number in grown if number >= first)})
+_LEAST_PROBABILITY = 1e-12
+# A predicted share is called right if a difference of this size would be detected.
+_DETECTABLE = 0.05
+_SCORES = ("brier", "log", "stay")
 
 
 def predict(
-    problem: Problem, target: Target, data: DataSets, found: Mapping[int, Posteriors]
+    problem: Problem, target: Target, data: DataSets, posteriors: Mapping[int, Posteriors]
 ) -> xarray.Dataset:
-    """Return the probability that was predicted for the next user by each posterior, and what happened.
+    """Return the probability that each posterior predicts for the next user, and what happened.
 
     Parameters
     ----------
     problem : Problem
-        Whose satisfaction and link are used; its truth is not looked at.
+        Its satisfaction and link are used; its truth is not.
     target : Target
-        Whose setting and noise make probabilities of draws.
+        Its setting and noise turn draws into probabilities.
     data : DataSets
-        Data sets with one user more than the largest number in ``found``; the posteriors are of the
-        first of them.
-    found : mapping of int to Posteriors
+        Data sets with one user more than the largest number in ``posteriors``, which are those of the
+        first data sets.
+    posteriors : mapping of int to Posteriors
         By the number of users that the posterior has seen.
 
     Returns
@@ -82,10 +77,10 @@ def predict(
         ``probability`` and ``stay_score`` over predictor, data_set and user; ``left``, whether the user
         left after the first round, over data_set and user.
     """
-    check_users(found, data)
-    seen = sorted(found)
-    parts = [_predict_next(problem, target, data, found[users], users) for users in seen]
-    probability, score = (np.stack([part[place] for part in parts], axis=2) for place in (0, 1))
+    check_users(posteriors, data)
+    seen = sorted(posteriors)
+    parts = [_predict_next(problem, target, data, posteriors[users], users) for users in seen]
+    probability, score = (np.stack(column, axis=2) for column in zip(*parts, strict=True))
     sets, axes = probability.shape[1], ("predictor", "data_set", "user")
     return xarray.Dataset(
         {
@@ -98,16 +93,16 @@ def predict(
 
 
 def _predict_next(
-    problem: Problem, target: Target, data: DataSets, found: Posteriors, seen: int
+    problem: Problem, target: Target, data: DataSets, draws: Posteriors, seen: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return probabilities and scores (predictors, sets) of the user who comes after ``seen`` others."""
-    sets = found.theta.shape[0]
+    sets = draws.theta.shape[0]
     x, beta, played = (np.asarray(leaf)[:sets, seen] for leaf in (data.stays.x, data.beta, data.played))
     theta, phi, *_ = glse_of_each(first_users(data, seen, sets), problem.link)
     mean = np.einsum("sd,sd->s", x, theta)
     largest = float(problem.link(problem.bounds.phi))
     plugged = np.maximum(np.asarray(problem.link(np.einsum("sd,sd->s", x, phi))), _FLOOR)
-    u, w = (leaf[..., 0] for leaf in moments_of(target, found, x[:, None]))
+    u, w = (leaf[..., 0] for leaf in moments_of(target, draws, x[:, None]))
     noise = target.model.noise
 
     def probability(u: Any, w: Any, beta: Any) -> np.ndarray:
@@ -122,7 +117,7 @@ def _predict_next(
 
 def _stay_score(probability: np.ndarray, played: np.ndarray) -> np.ndarray:
     """Return ln p(1 − p)^{m−1}."""
-    p = np.clip(probability, _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    p = np.clip(probability, _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
     return np.log(p) + (played - 1.0) * np.log1p(-p)
 
 
@@ -131,87 +126,208 @@ def scores(predicted: xarray.Dataset) -> xarray.Dataset:
 
     All are losses: smaller is better. Differences from the posterior are paired.
     """
-    p = predicted.probability.clip(_LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    p = predicted.probability.clip(_LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
     left = predicted.left.astype(float)
     losses = {
         "brier": (p - left) ** 2,
         "log": -xarray.where(left > 0, np.log(p), np.log1p(-p)),
         "stay": -predicted.stay_score,
     }
-    found: dict[str, xarray.DataArray] = {}
+    table: dict[str, xarray.DataArray] = {}
     for name, loss in losses.items():
         by_set = loss.mean("user")
-        apart = by_set - by_set.sel(predictor="posterior", drop=True)
-        found |= {
+        excess = by_set - by_set.sel(predictor="posterior", drop=True)
+        table |= {
             name: by_set.mean("data_set"),
-            f"{name}_excess": apart.mean("data_set"),
-            f"{name}_excess_se": apart.std("data_set", ddof=1) / math.sqrt(predicted.sizes["data_set"]),
+            f"{name}_excess": excess.mean("data_set"),
+            f"{name}_excess_se": excess.std("data_set", ddof=1) / math.sqrt(predicted.sizes["data_set"]),
         }
-    return xarray.Dataset(found)
+    return xarray.Dataset(table)
 
 
-def reliability(predicted: xarray.Dataset, bins: int = _BINS) -> xarray.Dataset:
-    """Return predicted against observed shares, in bins of equal size of what was predicted.
+class RenegingResult(NamedTuple):
+    """Predictions and how good they were, by truths: over the prior, and at the truth."""
 
-    Returns
-    -------
-    xarray.Dataset
-        Over predictor and bin: mean ``predicted`` and ``observed`` share, the ``se`` of their
-        difference over data sets, ``count``; over predictor: ``bias``, observed less predicted, its
-        ``bias_se``, and ``p_value``, of the whole and all bins being right (t and Wald tests over data
-        sets, twice the smaller of the two). Attribute: ``data_sets``.
-    """
-    rows = [_reliability_of(predicted.sel(predictor=name), bins) for name in predicted.predictor.values]
-    axes = ("predictor", "bin")
-    names = ("predicted", "observed", "se", "count")
-    table = {name: (axes, np.stack([row[name] for row in rows])) for name in names}
-    totals = {
-        name: ("predictor", np.array([row[name] for row in rows])) for name in ("bias", "bias_se", "p_value")
-    }
-    return xarray.Dataset(
-        table | totals,
-        coords={"predictor": predicted.predictor.values},
-        attrs={"data_sets": predicted.sizes["data_set"]},
+    predicted: dict[str, xarray.Dataset]  # see predict
+    reliability: dict[str, xarray.Dataset]
+    scores: dict[str, xarray.Dataset]
+
+
+@register("reneging")
+class Reneging(Diagnostic[RenegingResult]):
+    """Predicted probabilities that the next user leaves after one round, compared with what happened."""
+
+    title = "Reneging"
+    order = 5.0
+    needs = ("over_prior", "at_truth")
+
+    def compute(self, inputs: SharedInputs) -> RenegingResult:
+        """Return predictions over the prior and at the truth, with reliability and scores."""
+        study = inputs.study
+        predicted = {
+            truths: predict(study.problem, study.target, fitted.data, fitted.followed)
+            for truths, fitted in ((OVER_PRIOR, inputs.over_prior), (AT_TRUTH, inputs.at_truth))
+        }
+        return RenegingResult(
+            predicted,
+            {truths: reliability(one) for truths, one in predicted.items()},
+            {truths: scores(one) for truths, one in predicted.items()},
+        )
+
+    def verdicts(self, result: RenegingResult) -> list[Verdict]:
+        """Return whether probabilities were right, by truths and predictor."""
+        return [
+            verdict
+            for truths, table in result.reliability.items()
+            for verdict in reneging_verdicts(truths, table, result.scores[truths])
+        ]
+
+    def figures(self, result: RenegingResult) -> list[ReportFigure]:
+        """Return the reliability diagram, unless all users were certain to leave."""
+        tables = result.reliability
+        caption = (
+            "Share of users who left after their first round, compared with the probability predicted before they came. "
+            "Grey: where the points should lie if the probabilities are right, two standard errors over data sets."
+        )
+        certain = all(map(is_certain, tables.values()))
+        return [ReportFigure("reneging", caption, lambda: None if certain else plot_reliability(tables))]
+
+    def write_section(self, page: Page, result: RenegingResult) -> None:
+        """Write bias and scores of every predictor."""
+        _write_section(page, result)
+
+    def to_plain(self, result: RenegingResult) -> Mapping[str, Any]:
+        """Return bias, scores and bins, by truths and predictor."""
+        return {
+            "reneging": {
+                truths: {str(name): _plain(*_of_predictor(result, truths, name)) for name in PREDICTORS}
+                for truths in result.reliability
+            }
+        }
+
+    def to_datasets(self, result: RenegingResult) -> Mapping[str, xarray.Dataset]:
+        """Return tables and predictions, by truths."""
+        groups: dict[str, xarray.Dataset] = {}
+        for truths, table in result.reliability.items():
+            path = f"reneging/{truths.replace(' ', '_')}"
+            groups[path] = xarray.merge([table, result.scores[truths]])
+            groups[f"{path}/users"] = result.predicted[truths]
+        return groups
+
+
+def _of_predictor(
+    result: RenegingResult, truths: str, predictor: str
+) -> tuple[xarray.Dataset, xarray.Dataset]:
+    """Return reliability and scores of one predictor."""
+    return (
+        result.reliability[truths].sel(predictor=predictor),
+        result.scores[truths].sel(predictor=predictor),
     )
 
 
-def is_certain(table: xarray.Dataset) -> bool:
-    """Say whether everybody was sure to leave at once, and did: there is nothing to predict then."""
-    left = (table.predicted == 1.0) & (table.observed == 1.0)
-    return bool((left | (table["count"] == 0)).all())
-
-
-def _reliability_of(predicted: xarray.Dataset, bins: int) -> dict[str, Any]:
-    probability, left = predicted.probability.values, predicted.left.values.astype(float)
-    edges = np.quantile(probability, np.arange(1, bins) / bins)
-    member = np.searchsorted(edges, probability)[..., None] == np.arange(bins)  # (sets, users, bins)
-    count = member.sum(axis=(0, 1))
-    apart = ((left - probability)[..., None] * member).sum(axis=1)  # (sets, bins) observed less predicted
-    sets = len(probability)
-    spread = sets * np.atleast_2d(np.cov(apart, rowvar=False))
-    # Where hardly anybody leaves, what was seen may scatter less than what can be: probabilities that are right
-    # scatter by p(1 − p) at least.
-    least = ((probability * (1.0 - probability))[..., None] * member).sum(axis=(0, 1))
-    spread += np.diag(np.maximum(least - np.diagonal(spread), 0.0))
-    total = apart.sum(axis=0)
-    used = count > 0
-    wald = total[used] @ np.linalg.pinv(spread[np.ix_(used, used)]) @ total[used]
-    freedom = int(used.sum())
-    # Hotelling's correction: the covariance is itself estimated from so many data sets.
-    scaled = wald * (sets - freedom) / (freedom * (sets - 1))
-    bias_se = max(apart.sum(axis=1).std(ddof=1) * math.sqrt(sets), math.sqrt(least.sum()))
-    by_bins = stats.f.sf(scaled, freedom, max(sets - freedom, 1))
-    # Without any scatter, as where everybody leaves at once, a difference is a mistake and none is right.
-    by_whole = (
-        2.0 * stats.t.sf(abs(total.sum()) / bias_se, sets - 1) if bias_se > 0 else float(total.sum() == 0)
-    )
-    safe = np.maximum(count, 1)
+def _plain(table: xarray.Dataset, score: xarray.Dataset) -> dict[str, Any]:
     return {
-        "predicted": (probability[..., None] * member).sum(axis=(0, 1)) / safe,
-        "observed": (left[..., None] * member).sum(axis=(0, 1)) / safe,
-        "se": np.sqrt(np.diagonal(spread)) / safe,
-        "count": count,
-        "bias": total.sum() / probability.size,
-        "bias_se": bias_se / probability.size,
-        "p_value": float(min(1.0, 2.0 * min(by_bins, by_whole))),
+        "bias": finite(table.bias),
+        "bias_se": finite(table.bias_se),
+        "p_value": finite(table.p_value),
+        "brier": finite(score.brier),
+        "log_score": finite(score["log"]),
+        "stay_score": finite(score.stay),
+        "excess": {
+            kind: {"mean": finite(score[f"{kind}_excess"]), "se": finite(score[f"{kind}_excess_se"])}
+            for kind in _SCORES
+        },
+        "bins": [
+            {kind: finite(table[kind].isel(bin=number)) for kind in ("predicted", "observed", "se", "count")}
+            for number in range(table.sizes["bin"])
+        ],
     }
+
+
+def reneging_verdicts(truths: str, table: xarray.Dataset, score: xarray.Dataset) -> list[Verdict]:
+    """Return whether probabilities of reneging were right, by predictor."""
+    if is_certain(table):
+        words = (
+            f"{truths}: all users leave after the first round, as was certain: there is nothing to predict"
+        )
+        return [Verdict(None, words)]
+    # Half of the error rate is for the share as a whole, two-sided.
+    critical = stats.t.isf(ERROR_RATE / 4, table.attrs["data_sets"] - 1) + stats.norm.ppf(POWER)
+    return [
+        _verdict(truths, str(name), table.sel(predictor=name), score.sel(predictor=name), critical)
+        for name in table.predictor.values
+    ]
+
+
+def _verdict(
+    truths: str, name: str, table: xarray.Dataset, score: xarray.Dataset, critical: float
+) -> Verdict:
+    good = bool(table.p_value >= ERROR_RATE)
+    predicted = float(np.average(table.predicted, weights=table["count"]))
+    detectable = float(critical * table.bias_se)
+    conclusion = (
+        f"not significantly different, a share off by {100 * detectable:.1f} points would be detected"
+        if good
+        else "not reliable"
+    )
+    words = (
+        f"{name}, {truths}: predicted that {100 * predicted:.1f} % leave at once, "
+        f"{100 * (predicted + float(table.bias)):.1f} % did (difference {100 * float(table.bias):+.1f} ± "
+        f"{100 * float(table.bias_se):.1f} points; p = {float(table.p_value):.2g}): {conclusion}; Brier score "
+        f"{float(score.brier):.4f}, log score {float(score['log']):.4f}"
+    )
+    # Only the posterior is meant to be right, and only over the truths of its prior.
+    decided = name == "posterior" and truths == OVER_PRIOR and not (good and detectable > _DETECTABLE)
+    return Verdict(good if decided else None, words)
+
+
+def _write_section(page: Page, result: RenegingResult) -> None:
+    when = ", ".join(
+        f"{truths} after {listed(one.user.values - 1)} users" for truths, one in result.predicted.items()
+    )
+    page.text(
+        f"Predictions are for the next user, from the data of the users before: {when}. p is for the share as a whole "
+        "and all bins being right (t and Wald tests over data sets, twice the smaller). Scores are losses; in brackets the "
+        "excess over the posterior's, paired by data set. Stay: minus the log probability of the whole stay."
+    )
+    rows, good = [], []
+    for truths in result.reliability:
+        for name in PREDICTORS:
+            table, score = _of_predictor(result, truths, name)
+            losses = [
+                f"{float(score[kind]):.4g} ({float(score[f'{kind}_excess']):+.2g} ± {float(score[f'{kind}_excess_se']):.2g})"
+                for kind in _SCORES
+            ]
+            bias = f"{100 * float(table.bias):+.2f} ± {100 * float(table.bias_se):.2f}"
+            rows.append([truths, name, bias, *losses, float(table.p_value)])
+            good.append(None if float(table.p_value) >= ERROR_RATE else False)
+    header = ["truths", "predictor", "observed − predicted (points)", "Brier", "log score", "stay", "p"]
+    page.table(header, rows, "Did users leave after their first round?", good)
+
+
+def plot_reliability(tables: Mapping[str, xarray.Dataset]) -> Figure:
+    """Draw observed against predicted shares of users who left, by predictor and by truths."""
+    from matplotlib.figure import Figure
+
+    from hrprob.plot import plots
+
+    predictors = [str(name) for name in next(iter(tables.values())).predictor.values]
+    with plots.style():
+        figure = Figure(figsize=(page_width(), 0.4 + 1.9 * len(tables)), layout="constrained")
+        panels = figure.subplots(len(tables), len(predictors), sharex=True, sharey=True, squeeze=False)
+        for row, (truths, table) in zip(panels, tables.items(), strict=True):
+            for number, (axes, name) in enumerate(zip(row, predictors, strict=True)):
+                one = table.sel(predictor=name)
+                used = one["count"].values > 0
+                look = plots.look_of(number)
+                middle, half = one.predicted.values[used], 2 * one.se.values[used]
+                # The band lies about the diagonal: where the points would be if the probabilities were right.
+                axes.fill_between(middle, middle - half, middle + half, color=BAND, linewidth=0)
+                axes.plot([0, 1], [0, 1], color="#000000", linewidth=0.6)
+                axes.plot(middle, one.observed.values[used], color=look.color, marker=look.marker)
+                axes.set_title(f"{name}, {truths}", loc="left", fontsize=7)
+                axes.set(xlim=(0, 1), ylim=(0, 1))
+            row[0].set_ylabel("share who left at once")
+        for axes in panels[-1]:
+            axes.set_xlabel("predicted probability")
+    return figure

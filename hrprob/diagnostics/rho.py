@@ -1,563 +1,375 @@
-r"""The printed confidence sets held against what data sets and the posterior say.
+r"""Is ρ_n far too large? The printed confidence sets compared with data sets and with the posterior.
 
-===================================  ============================================================
-symbol                               name
-===================================  ============================================================
-‖φ̂_n − φ*‖ in V_n                    the error of the GLSE, in each replication
-ρ_n(δ/n²), α⁽¹⁾_n(δ)                 ``radius``: of the set for φ*, for θ*
-(1 − δ) quantile of the error        ``quantile``: pointwise in n
-the same of its maximum up to n      ``quantile_simultaneous``
-(1 − δ) quantile of max error/ρ      ``factor``: c_n, by which ρ may shrink and cover all of 1 … n
-(1 − δ) quantile of ‖φ − φ̂_n‖        ``posterior_radius``: φ drawn from the posterior
-===================================  ============================================================
-
-Quantiles over replications are those for which a new replication is inside with probability 1 − δ
-(Weibull's: linear ones, with few replications, are too small); their errors are by bootstrap.
-
-The lemmas behind ρ_n take the contexts as independent of the noise. So there are three
-designs side by side: **fixed**, one round each of contexts picked at random; those that
-**hr-ucb** picks; those that **thompson** picks. n counts rounds in the sample set; where stays
-have several, errors are looked at when users leave, for the first time at n rounds or more.
-
-How much of ρ_n/quantile is owed to what (:func:`owed`) is a product of five factors, taken
-off in this order: the union over n (δ/n² for δ), σ²_max where σ_max belongs (and L² for L),
-the product α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾) that pays for not knowing θ*, what is left of the bound above
-what data sets show simultaneously, and simultaneity itself.
+Radii, quantiles of the error and posterior radii along n come from :mod:`.printed_sets`, for the three
+designs of :mod:`.designs`; :mod:`.contributions` says which steps of the bound make ρ_n so large.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray
-from jax import lax
-
-from hrprob._core.errors import InvalidInput, check_count, check_number
-from hrprob._core.precision import double_precision, float64
-from hrprob._core.records import with_fields
-from hrprob.diagnostics.replicate import DataSets, Truths, gather_blocks, side_by_side
-from hrprob.estimation import glse
-from hrprob.estimation.confidence import VERSIONS, ConfidenceSets
-from hrprob.estimation.posterior.laplace import Laplace
-from hrprob.estimation.posterior.target import Target, capacity_for
-from hrprob.models import Setting, Stays, make_model, make_prior, pad
-from hrprob.numerics.factors import log_determinant, one_at_a_time
-from hrprob.numerics.products import contract, quadratic_form
-from hrprob.policies import HRUCB, Random, Thompson
-from hrprob.policies.base import Policy
-from hrprob.problem import Ball, Drifting, InfiniteLevels, Problem, Sphere, Withholding
-
-__all__ = ["PARAMETERS", "Design", "TooFewRounds", "compare_sets", "designs", "owed", "sample_sizes"]
-
-_inverse = one_at_a_time(jnp.linalg.inv)
-
-PARAMETERS = ("phi", "theta")
-_DRAWS = 400
-# Rows of users that the posterior is given room for: two sizes, for each is a program of its own.
-_SMALL = 4096
-_RESAMPLES = 200
-# Share of the replications that must reach a size for it to be looked at.
-_REACHED = 0.9
-# Contexts that are drawn action by action, so that one is as good as any: of others, one is picked at random.
-_DRAWN = (Sphere, Ball, Drifting, Withholding)
-
-
-class TooFewRounds(InvalidInput):
-    """A design whose data sets never hold the least number of rounds that sets are looked at for."""
-
-
-class Design(NamedTuple):
-    """How contexts are picked."""
-
-    problem: Problem
-    policy: Policy
-    users: int
-
-
-class _Errors(NamedTuple):
-    """Along the users, with the data sets on the last axis."""
-
-    n: jax.Array  # (users, sets)
-    theta: jax.Array  # (users, sets) ‖θ̂ − θ*‖ in V
-    phi: jax.Array  # (users, sets)
-
-
-class _Posterior(NamedTuple):
-    """What the posterior says at one n of one data set; for φ, then for θ."""
-
-    radius: jax.Array  # (2,)
-    mass: jax.Array  # (2, versions) inside the printed sets
-    covers: jax.Array  # (2,) whether the set of that radius holds the truth
-    log_volume: jax.Array  # (2, versions) of the printed set over that of the posterior's own ellipsoid
-    ellipsoid: jax.Array  # (2,) whether the posterior's own ellipsoid holds the truth
-
-
-def sample_sizes(most: int) -> np.ndarray:
-    """Return numbers of rounds from 10 on, two a decade.
-
-    Examples
-    --------
-    >>> sample_sizes(1000).tolist(), sample_sizes(316).tolist()
-    ([10, 32, 100, 316, 1000], [10, 32, 100, 316])
-    """
-    check_count("most", most, low=10, remedy="sets are looked at from 10 rounds on")
-    sizes = np.round(10 ** np.arange(1.0, math.log10(most) + 0.5, 0.5)).astype(int)
-    return sizes[sizes <= most]
-
-
-def designs(
-    problem: Problem,
-    most: int,
-    users: int = 30_000,
-    hr_ucb: Policy | None = None,
-    thompson: Policy | None = None,
-) -> dict[str, Design]:
-    """Return the three designs.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is played.
-    most, users : int
-        Rounds of the fixed design, and users at most of those that depend on lifetimes.
-    hr_ucb, thompson : Policy, optional
-        In place of HR-UCB with the released ξ and Thompson sampling with ``laplace``.
-    """
-    return {
-        # Where nobody stays for a second round, contexts do not depend on the noise.
-        "fixed": Design(_with_one_action(problem).replace(satisfaction=InfiniteLevels()), Random(), most),
-        "hr-ucb": Design(problem, hr_ucb or HRUCB(), users),
-        "thompson": Design(problem, thompson or Thompson(), users),
-    }
-
-
-def _with_one_action(problem: Problem) -> Problem:
-    """Return the problem with one context a user, where its contexts can be drawn for one action alone."""
-    if not isinstance(problem.contexts, _DRAWN):
-        return problem
-    return problem.replace(contexts=with_fields(problem.contexts, actions=1))
-
-
-@float64
-def compare_sets(
-    design: Design,
-    *,
-    delta: float = 0.1,
-    ridge: float = 1.0,
-    most: int = 100_000,
-    replications: int = 100,
-    fits: int = 32,
-    seed: int = 0,
-    variance_max: float | None = None,
-    prior: Any = "uniform",
-    report: Callable[[int], None] = lambda users: None,
-) -> xarray.Dataset:
-    """Return the printed sets, the errors over replications and the posterior, along n.
-
-    Parameters
-    ----------
-    design : Design
-        How contexts are picked.
-    delta, ridge : float
-        δ and λ.
-    most : int
-        Largest n; sizes that fewer than nine tenths of the replications reach are left out, and at least
-        one must be left.
-    replications, fits : int
-        Data sets, and those of them that a posterior is fitted to.
-    seed : int
-        Seed of everything random.
-    variance_max : float, optional
-        σ²_max; f at the bound of φ unless given.
-    prior : str or prior
-        Of the posterior, which is that of normal outcomes, by ``laplace``: longer data sets than single
-        outcomes are kept of know no others.
-    report : callable
-        Told how many users have been served, now and then.
-
-    Returns
-    -------
-    xarray.Dataset
-        Over parameter (phi, theta) and n, some over version (paper, corrected) too: ``radius``,
-        ``quantile``, ``quantile_simultaneous``, ``factor``, ``coverage`` and
-        ``coverage_simultaneous`` of the printed sets, ``posterior_radius``, its
-        ``posterior_coverage``, that of the posterior's own ellipsoid, ``ellipsoid_coverage``,
-        ``posterior_mass`` inside the printed sets, ``log_volume_ratio``; with a standard error as
-        ``quantile_se`` and so on, for the first three and the posterior's radius. Over replication
-        too: ``error``, and ``largest_error`` and ``largest_share`` (of the radius) at any size up to n.
-        Over n: ``reached``, the number of replications that have so many rounds.
-    """
-    check_number(
-        "delta", delta, low=0, high=1, open_low=True, open_high=True, remedy="the probability to miss"
-    )
-    check_count("replications", replications, low=2, remedy="quantiles are over replications")
-    check_count("fits", fits, remedy="the printed sets are held against posteriors too")
-    problem, believed = design.problem, make_prior(prior)
-    wanted = sample_sizes(most)
-    sets = printed_sets(problem, ridge, variance_max)
-    radii = _radii_at(sets, wanted, delta)
-    truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
-    blocks = gather_blocks(
-        problem,
-        design.policy,
-        truths,
-        users=design.users,
-        seed=seed,
-        cap=math.inf,
-        enough=most,
-        report=report,
-    )
-    errors: list[dict[str, np.ndarray]] = []
-    looks: list[_Posterior] = []
-    for block in blocks:
-        errors.append(_errors_at(block, problem, sets, delta, ridge, wanted))
-        left = fits - sum(int(look.radius.shape[0]) for look in looks)
-        if left > 0:
-            target = Target(make_model("gaussian"), believed, Setting.of(problem))
-            looks.append(_posteriors_at(block, target, radii, delta, ridge, wanted, left, seed))
-    found = {name: np.concatenate([block[name] for block in errors]) for name in errors[0]}
-    _check_reached(found["phi error"], design, wanted)
-    seen: _Posterior = jax.tree.map(lambda *leaves: np.concatenate(leaves), *looks)
-    whose = f"laplace, gaussian outcomes, {believed.kind} prior"
-    return _dataset(found, seen, sets, radii, delta, wanted).assign_attrs(ridge=float(ridge), posterior=whose)
-
-
-def _reached(errors: np.ndarray) -> np.ndarray:
-    """Return which sizes enough of the replications reach, given errors (sets, sizes) that are NaN elsewhere."""
-    return np.mean(np.isfinite(errors), axis=0) >= _REACHED
-
-
-def _check_reached(errors: np.ndarray, design: Design, wanted: np.ndarray) -> None:
-    if not _reached(errors).any():
-        raise TooFewRounds(
-            "users",
-            f"must be enough for {_REACHED:.0%} of the replications to have {wanted[0]} rounds in the sample set",
-            design.users,
-            f"{np.mean(np.isfinite(errors[:, 0])):.0%} have under {design.policy.kind!r}; raise it, or let the "
-            "policy keep more rounds",
-        )
-
-
-def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> dict[str, ConfidenceSets]:
-    """Return the confidence sets of both versions."""
-    largest = float(problem.link(problem.bounds.phi)) if variance_max is None else variance_max
-    return {
-        version: ConfidenceSets(
-            variance_max=largest,
-            dimension=problem.dimension,
-            ridge=ridge,
-            slope=problem.link.slope,
-            bound=problem.bounds.phi,
-            bound_theta=problem.bounds.theta,
-            version=version,
-        )
-        for version in VERSIONS
-    }
-
-
-def radius_of(sets: ConfidenceSets, parameter: str, n: Any, delta: Any) -> Any:
-    """Return the radius of the set for θ* or φ* that serves for every n at once."""
-    return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
-
-
-@jax.jit
-def _radii(sets: dict[str, ConfidenceSets], n: Any, delta: Any) -> dict[str, dict[str, jax.Array]]:
-    """Return all radii, by version and parameter, in one program."""
-    return {
-        version: {parameter: radius_of(one, parameter, n, delta) for parameter in PARAMETERS}
-        for version, one in sets.items()
-    }
-
-
-def _radii_at(sets: Mapping[str, ConfidenceSets], n: np.ndarray, delta: float) -> np.ndarray:
-    """Return the radii (sizes, parameters, versions) at some sizes."""
-    radii = _radii(dict(sets), n, delta)
-    return np.stack([np.stack([radii[version][p] for version in sets], axis=-1) for p in PARAMETERS], axis=1)
-
-
-def _errors_at(
-    block: DataSets,
-    problem: Problem,
-    sets: Mapping[str, ConfidenceSets],
-    delta: float,
-    ridge: float,
-    wanted: np.ndarray,
-) -> dict[str, np.ndarray]:
-    """Return what is known of each data set at each size: arrays (sets, sizes) by name."""
-    stays = jax.tree.map(lambda leaf: jnp.asarray(np.moveaxis(np.asarray(leaf), 0, -1)), block.stays)
-    truths = (jnp.asarray(block.truths.theta.T), jnp.asarray(block.truths.phi.T))
-    path = jax.tree.map(np.asarray, _errors_along(stays, *truths, ridge, problem.link))
-    at = np.stack([np.argmax(path.n >= size, axis=0) for size in wanted], axis=1)  # (sets, sizes)
-    reached = path.n[-1][:, None] >= wanted
-    lanes = np.arange(path.n.shape[1])[:, None]
-
-    def pick(values: np.ndarray) -> np.ndarray:
-        return np.where(reached, values[at, lanes], np.nan)
-
-    # While the sample set is empty its confidence set is that of one round: δ/n² needs an n.
-    radii = _radii(dict(sets), np.maximum(path.n, 1.0), delta)
-    found = {}
-    for parameter in PARAMETERS:
-        error = getattr(path, parameter)
-        found[f"{parameter} error"] = pick(error)
-        found[f"{parameter} largest"] = pick(np.maximum.accumulate(error))
-        for version in sets:
-            share = error / np.asarray(radii[version][parameter])
-            found[f"{parameter} share {version}"] = pick(share)
-            found[f"{parameter} largest share {version}"] = pick(np.maximum.accumulate(share))
-    return found
-
-
-@jax.jit
-def _errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: Any, link: Any) -> _Errors:
-    d = theta.shape[0]
-
-    def one(state: Any, row: Stays, theta: jax.Array, phi: jax.Array) -> Any:
-        statistics, inverse = state
-        statistics = glse.add(statistics, *row)
-        inverse = glse.sherman_morrison(inverse, row.x, row.rounds)
-        found = glse.estimate(statistics, inverse, link)
-        shape = statistics.gram + ridge * jnp.eye(d)
-        away = jnp.stack([found.theta - theta, found.phi - phi])
-        norms = jnp.sqrt(jnp.maximum(quadratic_form(shape, away), 0.0))
-        return (statistics, inverse), _Errors(statistics.count, norms[0], norms[1])
-
-    lanes = theta.shape[1]
-    nothing = jax.tree.map(jnp.asarray, glse.empty(d))
-    first = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf[..., None], (*leaf.shape, lanes)), (nothing, jnp.eye(d) / ridge)
-    )
-    step = lambda state, row: jax.vmap(one, -1, -1)(state, row, theta, phi)  # noqa: E731
-    return lax.scan(step, first, stays)[1]
-
-
-def _posteriors_at(
-    block: DataSets,
-    target: Target,
-    radii: np.ndarray,
-    delta: float,
-    ridge: float,
-    wanted: np.ndarray,
-    most: int,
-    seed: int,
-) -> _Posterior:
-    """Return what the posterior says of the first ``most`` data sets at each size, (sets, sizes, ...) each."""
-    counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
-    chosen = range(min(most, len(counts)))
-
-    def at(place: tuple[int, int]) -> _Posterior:
-        number, size = place
-        rows = int(np.argmax(counts[number] >= wanted[size])) + 1
-        room = _SMALL if rows <= _SMALL else capacity_for(int(wanted[-1]))
-        data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in block.stays))  # type: ignore[arg-type]
-        truth = np.stack([block.truths.phi[number], block.truths.theta[number]])
-        key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
-        found = _look(target, pad(data, room), rows, truth, radii[size], delta, ridge, key)
-        reached = counts[number, -1] >= wanted[size]
-        return jax.tree.map(lambda leaf: np.where(reached, np.asarray(leaf, dtype=float), np.nan), found)
-
-    places = [(number, size) for number in chosen for size in range(len(wanted))]
-    looks = list(side_by_side(at, places))
-    shape = (len(chosen), len(wanted))
-    return jax.tree.map(lambda *leaves: np.stack(leaves).reshape(*shape, *leaves[0].shape), *looks)
-
-
-@jax.jit
-def _look(
-    target: Target,
-    data: Stays,
-    rows: Any,
-    truth: Any,
-    radii: Any,
-    delta: Any,
-    ridge: Any,
-    key: jax.Array,
-) -> _Posterior:
-    d = data.x.shape[1]
-    engine = Laplace()
-    belief = engine.fit(target, [(data, rows)], engine.init(target))
-    z = jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, _DRAWS))
-    theta, phi = target.coefficients(z)
-    each = jax.vmap(functools.partial(glse.add, glse.empty(d)))(*data)
-    statistics = jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), each)
-    found = glse.solve(statistics, ridge, target.setting.link)
-    shape = statistics.gram + ridge * jnp.eye(d)
-
-    def one(draws: jax.Array, centre: jax.Array, truth: jax.Array, radii: jax.Array) -> _Posterior:
-        away = jnp.sqrt(quadratic_form(shape, draws - centre))
-        radius = jnp.quantile(away, 1.0 - delta)
-        mean, covariance = jnp.mean(draws, axis=0), jnp.cov(draws, rowvar=False)
-        precision = _inverse(covariance.reshape(d, d))
-        own = jnp.quantile(quadratic_form(precision, draws - mean), 1.0 - delta)
-        # Volumes, each over that of the unit ball: r^d / √det V against own^{d/2} √det Σ.
-        log_volume = d * (jnp.log(radii) - 0.5 * jnp.log(own)) - 0.5 * (
-            log_determinant(shape) - log_determinant(precision)
-        )
-        return _Posterior(
-            radius,
-            jnp.mean(away[:, None] <= radii, axis=0),
-            jnp.sqrt(quadratic_form(shape, truth - centre)) <= radius,
-            log_volume,
-            contract(contract(precision, truth - mean), truth - mean) <= own,
-        )
-
-    return jax.vmap(one)(jnp.stack([phi, theta]), jnp.stack([found.phi, found.theta]), truth, radii)
-
-
-def _dataset(
-    found: dict[str, np.ndarray],
-    seen: _Posterior,
-    sets: Mapping[str, ConfidenceSets],
-    radii: np.ndarray,
-    delta: float,
-    wanted: np.ndarray,
-) -> xarray.Dataset:
-    kept = _reached(found["phi error"])
-    n = wanted[kept]
-
-    def quantile(name: str) -> np.ndarray:
-        return _quantile(found[name][:, kept], 1.0 - delta)
-
-    def quantile_se(name: str) -> np.ndarray:
-        return _bootstrap_error(found[name][:, kept], 1.0 - delta)
-
-    def mean(leaf: Any) -> np.ndarray:
-        return np.moveaxis(np.nanmean(np.asarray(leaf)[:, kept], axis=0), 0, 1)
-
-    def covered(name: str) -> np.ndarray:
-        values = found[name][:, kept]
-        return np.nanmean(np.where(np.isnan(values), np.nan, values <= 1.0), axis=0)
-
-    by = ("parameter", "n")
-    versions = list(sets)
-
-    def of_each(*names: str) -> np.ndarray:
-        return np.array([[found[f"{p} {name}"][:, kept] for name in names] for p in PARAMETERS])
-
-    def of_versions(make: Callable[[str, str], np.ndarray]) -> Any:
-        table = [[make(parameter, version) for version in versions] for parameter in PARAMETERS]
-        return ("parameter", "version", "n"), np.array(table)
-
-    return xarray.Dataset(
-        {
-            "radius": (("parameter", "version", "n"), np.moveaxis(radii[kept], 0, -1)),
-            "quantile": (by, np.array([quantile(f"{p} error") for p in PARAMETERS])),
-            "quantile_simultaneous": (by, np.array([quantile(f"{p} largest") for p in PARAMETERS])),
-            "factor": of_versions(lambda p, v: quantile(f"{p} largest share {v}")),
-            "quantile_se": (by, np.array([quantile_se(f"{p} error") for p in PARAMETERS])),
-            "quantile_simultaneous_se": (by, np.array([quantile_se(f"{p} largest") for p in PARAMETERS])),
-            "factor_se": of_versions(lambda p, v: quantile_se(f"{p} largest share {v}")),
-            "posterior_radius_se": (by, _error_of_mean(np.asarray(seen.radius)[:, kept])),
-            "reached": ("n", np.isfinite(found["phi error"][:, kept]).sum(axis=0)),
-            "coverage": of_versions(lambda p, v: covered(f"{p} share {v}")),
-            "coverage_simultaneous": of_versions(lambda p, v: covered(f"{p} largest share {v}")),
-            "posterior_radius": (by, mean(seen.radius)),
-            "posterior_coverage": (by, mean(seen.covers)),
-            "ellipsoid_coverage": (by, mean(seen.ellipsoid)),
-            "error": (("parameter", "replication", "n"), of_each("error")[:, 0]),
-            "largest_error": (("parameter", "replication", "n"), of_each("largest")[:, 0]),
-            "largest_share": (
-                ("parameter", "version", "replication", "n"),
-                of_each(*(f"largest share {version}" for version in versions)),
+from scipy import stats
+
+from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
+from hrprob.diagnostics.contributions import contributions
+from hrprob.diagnostics.designs import designs
+from hrprob.diagnostics.drawing import SYMBOLS, label_plainly, page_width
+from hrprob.diagnostics.formatting import finite, percent, with_error
+from hrprob.diagnostics.inputs import SharedInputs
+from hrprob.diagnostics.power import ERROR_RATE
+from hrprob.diagnostics.printed_sets import TooFewRounds, compare_sets
+from hrprob.diagnostics.study import DELTA
+from hrprob.estimation.confidence import VERSIONS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Rho", "RhoResult"]
+
+# The factors of ρ_n/quantile, in the order in which they are removed, with their labels.
+_FACTORS = {
+    "union": "union over n: δ/n² for δ",
+    "scale": "σ²_max for σ_max, L² for L",
+    "product": "α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾): θ* is not known",
+    "rest": "the rest of the bound",
+    "simultaneity": "simultaneity in n",
+}
+# The prefix of radii in calibration.json, and the symbol of the radius, by parameter.
+_NAMES = {"phi": ("rho", "ρ_n(δ/n²)"), "theta": ("alpha", "α⁽¹⁾_n(δ)")}
+
+
+class RhoResult(NamedTuple):
+    """Printed sets compared with data sets and posterior, by design."""
+
+    sets: dict[str, xarray.Dataset]  # see compare_sets
+    contributions: dict[str, xarray.Dataset]  # see contributions
+    left_out: dict[str, str]  # designs without enough rounds, and why
+
+
+@register("rho")
+class Rho(Diagnostic[RhoResult]):
+    """The printed sets for φ* and θ*, quantiles of the GLSE's error, and posterior radii, by design."""
+
+    title = "The posterior compared with ρ_n"
+    order = 4.0
+
+    def own_steps(self, inputs: SharedInputs) -> int:
+        """Return one step per design."""
+        return 3
+
+    def compute(self, inputs: SharedInputs) -> RhoResult:
+        """Return the comparison for each design."""
+        study, sizes = inputs.study, inputs.sizes
+        planned = designs(study.problem, sizes.rounds, sizes.design_users, study.hr_ucb, study.thompson)
+        sets, left_out = {}, {}
+        for name, design in planned.items():
+            title = f"printed sets, {name} design: {sizes.replications} data sets"
+            with inputs.step(title, design.users * sizes.replications) as served:
+                try:
+                    sets[name] = compare_sets(
+                        design,
+                        delta=DELTA,
+                        most=sizes.rounds,
+                        replications=sizes.replications,
+                        fits=sizes.fits,
+                        seed=study.seed_for("rho"),
+                        prior=study.target.prior,
+                        report=served,
+                    )
+                except TooFewRounds as error:
+                    left_out[name] = str(error)  # a verdict says so; the other designs remain
+        made = {name: contributions(dataset, study.problem) for name, dataset in sets.items()}
+        return RhoResult(sets, made, left_out)
+
+    def verdicts(self, result: RhoResult) -> list[Verdict]:
+        """Return coverage and width of the printed sets by design, and the contributions to the width."""
+        return rho_verdicts(result)
+
+    def figures(self, result: RhoResult) -> list[ReportFigure]:
+        """Return radii along n, and the contributions."""
+        return [
+            ReportFigure(
+                "sets",
+                "Printed radii of the sets for φ* and θ*, quantiles of the GLSE's error over replications, and the "
+                "posterior's radius about the GLSE.",
+                lambda: plot_sets(result.sets),
             ),
-            "posterior_mass": (("parameter", "n", "version"), mean(seen.mass)),
-            "log_volume_ratio": (("parameter", "n", "version"), mean(seen.log_volume)),
-        },
-        coords={"parameter": list(PARAMETERS), "n": n, "version": versions},
-        attrs={
-            "delta": delta,
-            "replications": len(found["phi error"]),
-            "fits": len(seen.radius),
-            "variance_max": float(sets["paper"].variance_max),
-            "c1": float(sets["paper"].c1),
-            "c2": float(sets["paper"].c2),
-        },
-    )
+            ReportFigure(
+                "contributions",
+                "Contributions to ρ_n over the pointwise quantile: factors on a logarithmic scale, whose product stands at "
+                "the end of each bar.",
+                lambda: plot_contributions(result.contributions),
+            ),
+        ]
+
+    def write_section(self, page: Page, result: RhoResult) -> None:
+        """Write radii, coverages and contributions."""
+        page.text(_introduction(next(iter(result.sets.values())).attrs))
+        for parameter in _NAMES:
+            _write_radii(page, result, parameter)
+            _write_coverages(page, result, parameter)
+        _write_contributions(page, result)
+
+    def to_plain(self, result: RhoResult) -> Mapping[str, Any]:
+        """Return the sets for φ* and for θ*, and the contributions."""
+        rows = {
+            prefix: [_plain(prefix, *row) for row in _rows(result, parameter)]
+            for parameter, (prefix, _) in _NAMES.items()
+        }
+        made = [
+            {"design": design, "n": int(n)}
+            | {str(name): finite(values.sel(n=n)) for name, values in table.data_vars.items()}
+            for design, table in result.contributions.items()
+            for n in table.n.values
+        ]
+        return rows | {"rho_owed": made}
+
+    def to_datasets(self, result: RhoResult) -> Mapping[str, xarray.Dataset]:
+        """Return sets and contributions, by design."""
+        groups: dict[str, xarray.Dataset] = {}
+        for design, dataset in result.sets.items():
+            groups[f"rho/{design}"] = dataset
+            groups[f"rho/{design}/contributions"] = result.contributions[design].rename(n="size")
+        return groups
 
 
-def _quantile(values: np.ndarray, probability: float) -> np.ndarray:
-    """Return for each column the value that a further one is below with this probability; NaN counts for nothing."""
-    of = np.quantile if np.isfinite(values).all() else np.nanquantile
-    return np.asarray(of(values, probability, axis=0, method="weibull"))
+def _rows(result: RhoResult, parameter: str) -> Iterator[tuple[str, int, xarray.Dataset]]:
+    """Yield design, n and the numbers there, one by one."""
+    for design, dataset in result.sets.items():
+        for n in dataset.n.values:
+            yield design, int(n), dataset.sel(parameter=parameter, n=n)
 
 
-def _bootstrap_error(values: np.ndarray, probability: float) -> np.ndarray:
-    """Return the standard error of such a quantile over rows, by drawing rows anew; always the same draws."""
-    rows = np.random.default_rng(0).integers(len(values), size=(_RESAMPLES, len(values)))
-    return np.std([_quantile(values[some], probability) for some in rows], axis=0, ddof=1)
-
-
-def _error_of_mean(values: np.ndarray) -> np.ndarray:
-    """Return the standard error of the mean over fits (fits, sizes, parameters), by parameter; NaN of a single one."""
-    count = np.isfinite(values).sum(axis=0)
-    away = np.nansum((values - np.nanmean(values, axis=0)) ** 2, axis=0)
-    return np.where(count > 1, np.sqrt(away / np.maximum(count - 1, 1) / np.maximum(count, 1)), np.nan).T
-
-
-def owed(dataset: xarray.Dataset, problem: Problem, ridge: float | None = None) -> xarray.Dataset:
-    """Return what ρ_n/quantile is made of, for φ: factors whose product it is, by n.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-        What :func:`compare_sets` returned.
-    problem : Problem
-        What was played.
-    ridge : float, optional
-        λ; that of ``dataset`` unless given.
-
-    Returns
-    -------
-    xarray.Dataset
-        Over n: ``total`` and its factors ``union``, ``scale``, ``product``, ``rest`` and
-        ``simultaneity``; and ``share_of_product``, that of α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾) in the printed ρ_n.
-    """
-    given = dataset.attrs["ridge"] if ridge is None else ridge
-    sets = printed_sets(problem, given, dataset.attrs["variance_max"])
-    n, of_phi = dataset.n.values.astype(float), dataset.sel(parameter="phi")
-    with double_precision():
-        parts = jax.tree.map(np.asarray, _parts_of_rho(sets, n, dataset.attrs["delta"]))
-    simultaneous, pointwise = of_phi.quantile_simultaneous.values, of_phi["quantile"].values
-    factors = {
-        "total": parts.printed / pointwise,
-        "union": parts.printed / parts.at_one,
-        "scale": parts.at_one / parts.mended,
-        "product": parts.mended / parts.known_mean,
-        "rest": parts.known_mean / simultaneous,
-        "simultaneity": simultaneous / pointwise,
-        "share_of_product": parts.product / parts.printed,
+def _plain(prefix: str, design: str, n: int, row: xarray.Dataset) -> dict[str, Any]:
+    numbers = {"n": n, "design": design, "posterior": str(row.attrs["posterior"])}
+    numbers |= {"replications": int(row.reached), "fits": int(row.attrs["fits"])}
+    of_version = {
+        f"{prefix}_{{}}": "radius",
+        "coverage_{}": "coverage",
+        "coverage_{}_simultaneous": "coverage_simultaneous",
     }
-    return xarray.Dataset(
-        {name: ("n", values) for name, values in factors.items()}, coords={"n": dataset.n.values}
+    # These keys name the corrected version only.
+    suffixed = {
+        "posterior_mass{}": "posterior_mass",
+        "log_volume_ratio{}": "log_volume_ratio",
+        "factor{}": "factor",
+        "factor{}_se": "factor_se",
+    }
+    for version in VERSIONS:
+        one, suffix = row.sel(version=version), "" if version == "paper" else f"_{version}"
+        numbers |= {key.format(version): finite(one[name]) for key, name in of_version.items()}
+        numbers |= {key.format(suffix): finite(one[name]) for key, name in suffixed.items()}
+    others = ["quantile", "quantile_simultaneous", "posterior_radius"]
+    numbers |= {name: finite(row[name]) for name in [*others, *(f"{one}_se" for one in others)]}
+    return numbers | {
+        "coverage_posterior": finite(row.posterior_coverage),
+        "coverage_posterior_ellipsoid": finite(row.ellipsoid_coverage),
+    }
+
+
+def rho_verdicts(result: RhoResult) -> list[Verdict]:
+    """Return how the printed sets compare with data sets and posterior, and why designs were left out."""
+    left_out = [Verdict(None, f"{design} design: left out, {why}") for design, why in result.left_out.items()]
+    by_design = [
+        _design_verdict(design, dataset, result.contributions[design])
+        for design, dataset in result.sets.items()
+    ]
+    return [*left_out, *by_design, _contributions_verdict(*next(iter(result.contributions.items())))]
+
+
+def _design_verdict(design: str, dataset: xarray.Dataset, made: xarray.Dataset) -> Verdict:
+    phi, wanted = dataset.sel(parameter="phi"), 1.0 - dataset.attrs["delta"]
+    last = phi.isel(n=-1)
+    covered, replications = float(last.coverage_simultaneous.sel(version="paper")), int(last.reached)
+    ratio = made.total.sel(n=phi.n >= min(100, int(phi.n[-1]))).values
+    widths = f"{ratio.min():.0f}" + (f" to {ratio.max():.0f}" if ratio.size > 1 else "")
+    errors = (phi.quantile_se / phi["quantile"]).values[-ratio.size :]
+    words = (
+        f"{design} design: ρ_n as printed covers φ* at all n up to {int(last.n):,} in {100 * covered:.0f} % of "
+        f"{replications} replications ({100 * wanted:.0f} % wanted) and is {widths} times the {100 * wanted:.0f} % quantile "
+        f"of the error at this truth and design, at single n from {int(phi.n[-ratio.size]):,} on (each ± "
+        f"{100 * errors.max():.0f} %); {_plus_minus(last, 'factor', 4)} ρ_n would be enough here for all n at once. The "
+        f"posterior's radius ({dataset.attrs['posterior']}) is {_plus_minus(last, 'posterior_radius', 1)}, the quantile "
+        f"{_plus_minus(last, 'quantile', 1)}, ρ_n {float(last.radius.sel(version='paper')):,.0f} at n = {int(last.n):,}"
+    )
+    # Whether so few replications would be covered with small probability if the coverage were as wanted.
+    too_few = stats.binom.cdf(round(covered * replications), replications, wanted) < ERROR_RATE
+    return Verdict(not too_few, words)
+
+
+def _plus_minus(row: xarray.Dataset, name: str, digits: int) -> str:
+    """Return a number of the printed version, or of none, with its standard error, where it has one."""
+    value, error = (
+        float(number.sel(version="paper") if "version" in number.dims else number)
+        for number in (row[name], row[f"{name}_se"])
+    )
+    return f"{value:.{digits}f}" + (f" ± {error:.{digits}f}" if math.isfinite(error) else "")
+
+
+def _contributions_verdict(design: str, made: xarray.Dataset) -> Verdict:
+    last = made.isel(n=-1)
+    return Verdict(
+        None,
+        f"Of the factor {float(last.total):.0f} at n = {int(last.n):,} ({design} design), the union over n (δ/n²) "
+        f"contributes {float(last.union):.1f}, σ²_max in place of σ_max (and L² of L) {float(last.scale):.1f}, "
+        f"α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which is {100 * float(last.share_of_product):.0f} % of ρ_n, {float(last['product']):.1f}, the rest "
+        "of the bound (which has C₁ = C₂ = 1, as the theory gives no values, and must hold at every truth and design) "
+        f"{float(last.rest):.1f}, and simultaneity in n, which is no loss, {float(last.simultaneity):.2f}",
     )
 
 
-class _Parts(NamedTuple):
-    """ρ_n as printed, and what is left of it step by step; (sizes,) each."""
+def _introduction(attrs: Mapping[str, Any]) -> str:
+    def error_of_share(number: int) -> str:
+        return f"{100 * np.sqrt(DELTA * (1 - DELTA) / number):.1f}"
 
-    printed: jax.Array  # ρ_n(δ/n²)
-    product: jax.Array  # of which α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾)/M_f
-    at_one: jax.Array  # ρ_n(δ), for one n only
-    mended: jax.Array  # that of the corrected set
-    known_mean: jax.Array  # that again, were θ* known
-
-
-@jax.jit
-def _parts_of_rho(sets: Mapping[str, ConfidenceSets], n: jax.Array, delta: Any) -> _Parts:
-    paper, corrected = sets["paper"], sets["corrected"]
-    third = delta / n**2 / 3
-    alpha1 = paper.alpha1(n, third)
-    known_mean = corrected.alpha2(delta / 3) / corrected.slope + corrected.bound * jnp.sqrt(corrected.ridge)
-    return _Parts(
-        printed=paper.rho(n, delta / n**2),
-        product=alpha1 * (alpha1 + 2 * paper.alpha3(third)) / paper.slope,
-        at_one=paper.rho(n, jnp.full_like(n, delta)),
-        mended=corrected.rho(n, delta),
-        known_mean=known_mean,
+    return (
+        f"δ = {DELTA:g}, λ = 1, σ²_max = {attrs['variance_max']:.4g}, C₁ = {attrs['c1']:g}, C₂ = {attrs['c2']:g} (the theory "
+        f"gives no values). {attrs['replications']} replications, a posterior ({attrs['posterior']}) fitted to {attrs['fits']} of "
+        f"them: where the probability is {1 - DELTA:.0%}, a share of replications has a standard error of "
+        f"{error_of_share(attrs['replications'])} points, one of fits {error_of_share(attrs['fits'])}. "
+        "The fixed design has contexts that do not depend on the noise, as the lemmas assume; the others are adaptive. n "
+        "counts rounds in the sample set; errors are computed when users leave, first when there are n rounds or more. "
+        "Factor: c_n, by which the printed radius could shrink and still cover, at this truth and design, all n up to this "
+        f"one with probability {1 - DELTA:.0%}. Errors of quantiles and factors are by bootstrap over replications. A set that "
+        "must hold at every truth and design is necessarily wider than the quantile at one of them."
     )
+
+
+def _write_radii(page: Page, result: RhoResult, parameter: str) -> None:
+    rows = []
+    for design, n, row in _rows(result, parameter):
+        with_errors = [
+            with_error(row[kind], row[f"{kind}_se"])
+            for kind in ("quantile", "quantile_simultaneous", "posterior_radius")
+        ]
+        factors = [
+            with_error(row.factor.sel(version=version), row.factor_se.sel(version=version))
+            for version in VERSIONS
+        ]
+        radii = [float(row.radius.sel(version=version)) for version in VERSIONS]
+        decades = float(row.log_volume_ratio.sel(version="paper")) / np.log(10)
+        rows.append([design, n, *radii, *with_errors, *factors, f"10^{decades:.1f}"])
+    columns = [_NAMES[parameter][1], "corrected", "quantile", "all n at once", "posterior radius"]
+    page.table(
+        ["design", "n", *columns, "factor", "corrected factor", "volume ratio"],
+        rows,
+        f"Sets for {SYMBOLS[parameter]}*, radii in the norm of V. Volume ratio: of the printed set over the posterior's own "
+        "ellipsoid of the same probability.",
+    )
+
+
+def _write_coverages(page: Page, result: RhoResult, parameter: str) -> None:
+    rows = []
+    for design, n, row in _rows(result, parameter):
+        kinds = ("coverage", "coverage_simultaneous")
+        printed = [percent(row[kind].sel(version=version)) for version in VERSIONS for kind in kinds]
+        posterior = [percent(row.posterior_coverage), percent(row.ellipsoid_coverage)]
+        mass = [percent(row.posterior_mass.sel(version=version)) for version in VERSIONS]
+        rows.append([design, n, *printed, *posterior, *mass])
+    printed = ["printed", "printed, up to n", "corrected", "corrected, up to n"]
+    posterior = ["posterior radius", "posterior's ellipsoid", "mass in printed", "mass in corrected"]
+    page.table(
+        ["design", "n", *printed, *posterior],
+        rows,
+        f"How often the sets for {SYMBOLS[parameter]}* contain it, at n and at all sizes up to n; the set about the GLSE "
+        "with the posterior's radius, and the posterior's own ellipsoid; and the posterior's mass in the printed sets.",
+    )
+
+
+def _write_contributions(page: Page, result: RhoResult) -> None:
+    rows = [
+        [
+            design,
+            int(n),
+            *(float(table[name].sel(n=n)) for name in ("total", *_FACTORS)),
+            percent(table.share_of_product.sel(n=n)),
+        ]
+        for design, table in result.contributions.items()
+        for n in table.n.values
+    ]
+    factors = ["union over n", "σ²_max for σ_max", "product", "rest", "simultaneity"]
+    page.table(
+        ["design", "n", "ρ_n / quantile", *factors, "product's share of ρ_n"],
+        rows,
+        "Contributions to the ratio: the first number is the product of the next five, removed in this order. Product: "
+        "α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which accounts for the unknown θ*. Rest: α⁽²⁾ and the ridge over the simultaneous quantile.",
+    )
+
+
+def plot_sets(sets: Mapping[str, xarray.Dataset]) -> Figure:
+    """Draw printed radii, quantiles of the error and posterior radii along n, by design, for φ and θ."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
+
+    from hrprob.plot import plots
+
+    with plots.style():
+        figure = Figure(figsize=(page_width(), 3.9), layout="constrained")
+        panels = figure.subplots(2, len(sets), sharex=True, sharey="row", squeeze=False)
+        for row, parameter in zip(panels, SYMBOLS, strict=True):
+            for axes, (design, dataset) in zip(row, sets.items(), strict=True):
+                one = dataset.sel(parameter=parameter)
+                curves = (
+                    ("as printed", one.radius.sel(version="paper"), 6, "--"),
+                    ("corrected", one.radius.sel(version="corrected"), 7, "-."),
+                    ("quantile, all n at once", one.quantile_simultaneous, 0, (0, (1, 1))),
+                    ("quantile, each n", one["quantile"], 0, "-"),
+                    ("posterior", one.posterior_radius, 1, "-"),
+                )
+                for marker, (label, values, number, line) in zip("os^Dv", curves, strict=True):
+                    colour = plots.look_of(number).color
+                    axes.plot(one.n, values, color=colour, linestyle=line, marker=marker, label=label)
+                axes.set(xscale="log", yscale="log")
+                axes.xaxis.set_minor_locator(NullLocator())
+                label_plainly(axes.yaxis)
+                if parameter == "phi":
+                    axes.set_title(f"{design} design", loc="left")
+            row[0].set_ylabel(f"radius for {SYMBOLS[parameter]}*")
+        for axes in panels[-1]:
+            axes.set_xlabel("rounds n")
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        delta = next(iter(sets.values())).attrs["delta"]
+        title = f"in the norm of V, probability {1 - delta:.0%}"
+        figure.legend(handles, labels, loc="outside lower center", ncols=5, title=title, title_fontsize=7)
+    return figure
+
+
+def plot_contributions(tables: Mapping[str, xarray.Dataset]) -> Figure:
+    """Draw the factors of the printed radius over the quantile, by n and design, on a logarithmic scale."""
+    from matplotlib.figure import Figure
+
+    from hrprob.plot import plots
+
+    with plots.style():
+        height = 1.15 + 0.14 * max(table.sizes["n"] for table in tables.values())
+        figure = Figure(figsize=(page_width(), height), layout="constrained")
+        panels = figure.subplots(1, len(tables), sharex=True, squeeze=False)[0]
+        # Factors below 1 are bars to the left.
+        ends = [
+            np.cumsum([np.log10(one[name].values) for name in _FACTORS], axis=0) for one in tables.values()
+        ]
+        low, high = min(0.0, *(float(end.min()) for end in ends)), max(float(end.max()) for end in ends)
+        for axes, (design, table) in zip(panels, tables.items(), strict=True):
+            rows, start = np.arange(table.sizes["n"]), np.zeros(table.sizes["n"])
+            for number, (name, label) in enumerate(_FACTORS.items()):
+                width = np.log10(table[name].values)
+                axes.barh(rows, width, left=start, color=plots.look_of(number).color, label=label)
+                start = start + width
+            for row, end, total in zip(rows, start, table.total.values, strict=True):
+                axes.text(end + 0.03, row, f"{total:.0f}", va="center", fontsize=6, color="#555555")
+            axes.set_yticks(rows, [f"{n:,}" for n in table.n.values])
+            axes.set_ylim(len(rows) - 0.4, -0.6)
+            axes.set_xlim(low, max(3.3, high + 0.35))  # a number stands at the end of each bar
+            decades = range(math.ceil(low), math.floor(axes.get_xlim()[1]) + 1)
+            axes.set_xticks(list(decades), [f"{10.0**power:g}" for power in decades])
+            axes.grid(axis="y", visible=False)
+            axes.set_title(f"{design} design", loc="left")
+            axes.set_xlabel("ρ_n / quantile")
+        panels[0].set_ylabel("rounds n")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure

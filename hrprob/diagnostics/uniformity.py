@@ -1,11 +1,12 @@
-r"""Whether numbers are uniform on [0, 1], as the place of the truth among posterior draws must be.
+r"""A test that numbers are uniform on [0, 1], as the rank of the truth among posterior draws must be.
 
-For N numbers, the count below z is binomial if they are uniform. The statistic is the
-least two-sided probability of such a count over z = 1/K, ..., (K − 1)/K [1]_: the level of the
-narrowest simultaneous band that holds the whole empirical distribution function. Its
-distribution under uniformity is found by simulation, so a test at level α errs with
-probability α at any N. Further out than simulations reach, probabilities are added up over the points,
-which bounds them: however many tests are made at once, each can still fail.
+The rank of a truth among draws, divided by their number, is its probability integral
+transform (PIT) under the posterior. For N uniform numbers, the count below z is binomial. The
+statistic is the least two-sided probability of such a count over z = 1/K, ..., (K − 1)/K [1]_: the
+level of the narrowest simultaneous band that contains the whole empirical distribution function.
+Its distribution under uniformity is simulated, so a test at level α errs with probability α at any
+N. Smaller p-values than simulations can resolve are bounded by the sum of the probabilities over
+the points (Bonferroni), so that each of many tests can still fail.
 
 References
 ----------
@@ -22,35 +23,35 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-__all__ = ["place_among", "simultaneous_band", "uniformity_p_value"]
+__all__ = ["pit_among", "simultaneous_band", "uniformity_p_value"]
 
 _MOST_POINTS = 100
 _SIMULATIONS = 20000
 
 
-def place_among(truth: Any, draws: Any, rng: np.random.Generator, axis: int = 1) -> np.ndarray:
-    """Return where the truth stands among draws: uniform on [0, 1] if they come from the same distribution.
+def pit_among(truth: Any, draws: Any, rng: np.random.Generator, axis: int = 1) -> np.ndarray:
+    """Return the randomised PIT of the truth among draws: uniform if truth and draws have one distribution.
 
-    With L draws it is (number below + U)/(L + 1), U uniform: so it has the continuous uniform
-    distribution whatever L is. Ties are broken at random.
+    With L draws it is (rank + U)/(L + 1), U uniform on [0, 1], so that it is continuous and uniform
+    whatever L is. Ties are broken at random.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> place = place_among(np.zeros(3), rng.normal(size=(3, 99)), rng)
-    >>> bool(np.all((0.3 < place) & (place < 0.7)))
+    >>> pit = pit_among(np.zeros(3), rng.normal(size=(3, 99)), rng)
+    >>> bool(np.all((0.3 < pit) & (pit < 0.7)))
     True
     """
-    wanted = np.expand_dims(np.asarray(truth), axis)
+    value = np.expand_dims(np.asarray(truth), axis)
     draws = np.asarray(draws)
-    below = np.sum(draws < wanted, axis=axis)
-    ties = np.sum(draws == wanted, axis=axis)
+    below = np.sum(draws < value, axis=axis)
+    ties = np.sum(draws == value, axis=axis)
     rank = below + np.floor(rng.uniform(size=below.shape) * (ties + 1))
     return (rank + rng.uniform(size=below.shape)) / (draws.shape[axis] + 1)
 
 
-def uniformity_p_value(places: Any) -> float:
-    """Return the probability that uniform numbers would stray as far from uniformity as these.
+def uniformity_p_value(numbers: Any) -> float:
+    """Return the p-value of the test that numbers are uniform on [0, 1].
 
     Examples
     --------
@@ -60,19 +61,19 @@ def uniformity_p_value(places: Any) -> float:
     >>> uniformity_p_value(rng.uniform(size=200) ** 2) < 0.001
     True
     """
-    numbers = np.asarray(places, dtype=float).ravel()
-    grid = _grid(numbers.size)
-    counts = np.searchsorted(np.sort(numbers), grid, side="right")
-    least = _least_probability(counts[None], numbers.size)[0]
-    stray = np.searchsorted(_null(numbers.size), least, side="right")
-    return float(min((1 + stray) / (_SIMULATIONS + 1), 2 * grid.size * least))
+    values = np.asarray(numbers, dtype=float).ravel()
+    grid = _grid(values.size)
+    counts = np.searchsorted(np.sort(values), grid, side="right")
+    least = _least_probability(counts[None], values.size)[0]
+    as_extreme = np.searchsorted(_null(values.size), least, side="right")
+    return float(min((1 + as_extreme) / (_SIMULATIONS + 1), 2 * grid.size * least))
 
 
 def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return points z, and the band that holds the empirical distribution function at all of them.
+    """Return points z, and the lower and upper edge of a band for the empirical distribution function there.
 
-    It holds that of ``size`` uniform numbers with probability 1 − ``error_rate``, and it is left exactly
-    where :func:`uniformity_p_value` is below ``error_rate``.
+    The band contains the function of ``size`` uniform numbers with probability 1 − ``error_rate``. A function
+    leaves it exactly if :func:`uniformity_p_value` of its numbers is below ``error_rate``.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndar
     >>> bool(np.all((low < z) & (z < high)))
     True
     """
-    inside = _probabilities(size) >= _least_kept(size, error_rate)
+    inside = _probabilities(size) >= _least_accepted(size, error_rate)
     low = np.argmax(inside, axis=1)
     high = size - np.argmax(inside[:, ::-1], axis=1)
     return _grid(size), low / size, high / size
@@ -97,9 +98,9 @@ def _least_probability(counts: np.ndarray, size: int) -> np.ndarray:
     return table[np.arange(counts.shape[1]), counts].min(axis=1)
 
 
-def _least_kept(size: int, error_rate: float) -> float:
+def _least_accepted(size: int, error_rate: float) -> float:
     """Return the least value of the statistic whose p-value is no less than ``error_rate``."""
-    below = int(np.ceil(error_rate * (_SIMULATIONS + 1))) - 1  # simulations that must be as far out
+    below = int(np.ceil(error_rate * (_SIMULATIONS + 1))) - 1  # simulations that must be as extreme
     by_simulation = _null(size)[below - 1] if below else 0.0
     return max(float(by_simulation), error_rate / (2 * _grid(size).size))
 
@@ -113,7 +114,7 @@ def _probabilities(size: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=8)
 def _null(size: int) -> np.ndarray:
-    """Return the statistic of simulated uniform numbers, sorted; always the same."""
+    """Return the statistic of simulated uniform numbers, sorted; the seed is fixed."""
     points = _grid(size).size + 1
     cells = np.random.default_rng(0).multinomial(size, np.full(points, 1.0 / points), _SIMULATIONS)
     return np.sort(_least_probability(np.cumsum(cells, axis=1)[:, :-1], size))

@@ -10,7 +10,7 @@ import pytest
 
 import hrprob
 from hrprob._core.records import record
-from hrprob.diagnostics import calibration, health, outcomes, sbc, verdicts
+from hrprob.diagnostics import calibration, health, model_comparison, outcomes, sbc
 from hrprob.diagnostics.posteriors import posteriors
 from hrprob.diagnostics.replicate import draw_truths, gather
 from hrprob.estimation.posterior.engines import make_engine
@@ -58,15 +58,15 @@ def data():
 
 def looked_at(engine, data, target=TARGET):
     found = dict(zip(USERS, posteriors(engine, target, data.stays, USERS, draws=511), strict=True))
-    table = calibration.coverage(calibration.sigma2_places(PROBLEM, target, data, found))
-    return table, sbc.judge(sbc.ranks(PROBLEM, target, data, found))
+    table = calibration.coverage(calibration.sigma2_pit(PROBLEM, target, data, found))
+    return table, sbc.uniformity_tests(sbc.ranks(PROBLEM, target, data, found))
 
 
 def test_a_sound_engine_passes(data):
     table, judged = looked_at(make_engine("laplace"), data)
-    assert all(verdict.good for verdict in verdicts.on_calibration(table, "laplace"))
-    assert verdicts.on_places(table).good
-    assert all(verdict.good for verdict in verdicts.on_sbc("laplace", judged))
+    assert all(verdict.good for verdict in calibration.coverage_verdicts(table, "laplace"))
+    assert calibration.uniformity_verdict(table).good
+    assert all(verdict.good for verdict in sbc.sbc_verdicts("laplace", judged))
 
 
 @pytest.mark.parametrize("kind", ["laplace", "smc"])
@@ -80,7 +80,7 @@ def test_intervals_for_the_variance_hold_what_they_say(kind):
 
 def test_a_halved_spread_is_caught_by_calibration_and_by_ranks(data):
     table, judged = looked_at(Halved(), data)
-    assert all("too narrow" in verdict.words for verdict in verdicts.on_calibration(table, "halved"))
+    assert all("too narrow" in verdict.words for verdict in calibration.coverage_verdicts(table, "halved"))
     failing = judged.quantity.values[~judged.passed.values.all(axis=0)]
     assert {"φ1", "φ2", "φ3", "φ4", "σ²(x)"} <= set(failing)
     assert not {"θ1", "θ2", "θ3", "θ4"} & set(failing)
@@ -89,39 +89,41 @@ def test_a_halved_spread_is_caught_by_calibration_and_by_ranks(data):
 def test_variances_too_small_are_caught_by_calibration(data):
     target = Target(TARGET.model, TARGET.prior, Shrunk.of(PROBLEM))
     table, judged = looked_at(make_engine("laplace"), data, target)
-    assert all(verdict.good is False for verdict in verdicts.on_calibration(table, "shrunk"))
+    assert all(verdict.good is False for verdict in calibration.coverage_verdicts(table, "shrunk"))
     assert not judged.passed.sel(quantity="σ²(x)").any()
 
 
 def test_a_policy_that_peeks_is_caught_by_the_contexts_it_serves():
     _, judged = looked_at(make_engine("laplace"), played(hrprob.Oracle()))
     assert not judged.passed.sel(quantity="h served").any()
-    assert any(verdict.good is False for verdict in verdicts.on_sbc("laplace", judged))
+    assert any(verdict.good is False for verdict in sbc.sbc_verdicts("laplace", judged))
 
 
 @pytest.mark.parametrize(("noise", "fits"), [(PROBLEM.noise, True), (StudentT(4.0), False)])
 def test_heavy_tails_under_the_normal_model_are_caught_by_outcomes(noise, fits):
     problem = PROBLEM.replace(noise=noise)
     table = rounds_of(problem, hrprob.Random(), users=500, seed=3)
-    models = {name: outcomes.MODELS[name] for name in ("gaussian", "student-t")}
-    found = outcomes.fit_models(table, TARGET.setting, models)
+    models = {name: model_comparison.MODELS[name] for name in ("gaussian", "student-t")}
+    found = model_comparison.fit_models(table, TARGET.setting, models)
     tree = found["gaussian"].to_datatree(pointwise=True)
     checks = outcomes.residual_checks(tree, TARGET.setting)
-    said = verdicts.on_residuals("gaussian", checks, 1.0)[1]
+    said = outcomes.residual_verdicts("gaussian", checks, 1.0)[1]
     assert said.good is fits
-    trees = {"gaussian": tree, "student-t": outcomes.log_likelihood_tree(found["student-t"])}
+    trees = {"gaussian": tree, "student-t": model_comparison.log_likelihood_tree(found["student-t"])}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.warn", lambda *words, **more: None)  # of shapes k̂, which the table has
-        assert verdicts.on_models(outcomes.compare_models(trees, "gaussian")).good is fits
+        assert outcomes.model_verdict(model_comparison.compare_models(trees, "gaussian")).good is fits
 
 
 def test_a_sampler_stopped_too_early_is_caught_by_its_health():
     table = rounds_of(PROBLEM, hrprob.Random(), users=60, seed=1)
     hasty = hrprob.fit(table, engine={"kind": "nuts", "warmup": 3, "draws": 25})
-    said = verdicts.on_health("nuts", health.sampler_health({"nuts": hasty}), health.health_concerns(hasty))
+    said = health.health_verdict(
+        "nuts", health.sampler_health({"nuts": hasty}), health.health_concerns(hasty)
+    )
     assert said.good is False
     patient = hrprob.fit(table, engine="nuts")
-    said = verdicts.on_health(
+    said = health.health_verdict(
         "nuts", health.sampler_health({"nuts": patient}), health.health_concerns(patient)
     )
     assert said.good

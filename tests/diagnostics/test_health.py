@@ -1,15 +1,18 @@
-"""What is said of chains, good and bad."""
+"""Verdicts on good and bad chains, and figures of chains."""
 
 import numpy as np
 import pytest
+from arviz_base import from_dict
 
 import hrprob
-from hrprob.diagnostics import health, verdicts
+from hrprob.diagnostics import health
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
 from hrprob.models import Setting, make_model, make_prior
+
+from .toy import chains_of
 
 
 def chains(drift=0.0, diverging=0, slow_energy=False, rare_tails=False, draws=400):
@@ -39,7 +42,7 @@ def chains(drift=0.0, diverging=0, slow_energy=False, rare_tails=False, draws=40
 
 def verdict_on(posterior):
     table = health.sampler_health({"nuts": posterior})
-    return verdicts.on_health("nuts", table, health.health_concerns(posterior))
+    return health.health_verdict("nuts", table, health.health_concerns(posterior))
 
 
 def test_good_chains_are_sound():
@@ -83,4 +86,40 @@ def test_a_sound_approximation_is_not_blamed():
     table = health.sampler_health({"laplace": sound})
     assert 0 < float(table.effective[0]) <= 4000
     assert np.isnan(table.rhat).all()
-    assert verdicts.on_health("laplace", table, health.health_concerns(sound)).good is not False
+    assert health.health_verdict("laplace", table, health.health_concerns(sound)).good is not False
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_arviz_draws_the_chains():
+    tree = chains_of(2)
+    for plot in (health.plot_trace, health.plot_rank, health.plot_energy):
+        assert any(axes.has_data() for axes in plot(tree).axes)
+
+
+def test_of_many_features_those_whose_chains_agree_least_are_drawn():
+    figure = health.plot_trace(chains_of(32, x3=1.0, x17=2.0, x18=1.0, x32=3.0))
+    named = {axes.get_title().split()[-1] for axes in figure.axes}
+    assert named == {"x3", "x17", "x18", "x32"}
+
+
+def test_one_chain_has_no_ranks_and_no_energy_no_figure():
+    one = from_dict(
+        {"posterior": {"theta": np.zeros((1, 100, 2))}, "sample_stats": {"lp": np.zeros((1, 100))}}
+    )
+    assert health.plot_rank(one) is None
+    assert health.plot_energy(one) is None
+
+
+@pytest.mark.parametrize(("draws", "kept"), [(1000, 500), (150, 150)])
+def test_ranks_are_of_about_as_many_draws_as_they_are_worth(draws, kept):
+    # Every value twice: half as many draws as they seem, of which a hundred a chain stay anyway.
+    values = np.random.default_rng(3).normal(size=(4, draws // 2, 2)).repeat(2, axis=1)
+    tree = health._thinned(from_dict({"posterior": {"theta": values, "phi": values}}))
+    assert tree["posterior"].sizes["draw"] == pytest.approx(kept, rel=0.35)
+
+
+def test_thinning_does_not_hide_that_chains_disagree():
+    values = np.random.default_rng(4).normal(size=(4, 1000, 2))
+    values[3] += 0.5  # R-hat is 1.03
+    tree = health._thinned(from_dict({"posterior": {"theta": values, "phi": values}}))
+    assert tree["posterior"].sizes["draw"] == 1000

@@ -1,4 +1,4 @@
-"""Models compared and residuals looked at, on trees whose likelihoods are known."""
+"""Models compared and residuals checked, on trees whose likelihoods are known."""
 
 import warnings
 
@@ -8,7 +8,7 @@ import xarray
 from arviz_base import from_dict
 from scipy import stats
 
-from hrprob.diagnostics import outcomes, verdicts
+from hrprob.diagnostics import model_comparison, outcomes
 from hrprob.models import Setting
 from hrprob.problem import Affine, Bounds
 
@@ -53,17 +53,17 @@ def t_density(e):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("noise", "fits"), [(normal, True), (student, False)])
-def test_heavy_tails_are_seen_by_every_check(noise, fits):
+def test_heavy_tails_are_detected_by_every_check(noise, fits):
     r, x = outcomes_of(noise)
     trees = {"gaussian": tree(r, x, stats.norm.logpdf), "student-t": tree(r, x, t_density)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of shapes k̂, which the table has
-        table = outcomes.compare_models(trees, "gaussian")
-        _, p_value = outcomes.loo_places(trees["gaussian"])
+        table = model_comparison.compare_models(trees, "gaussian")
+        _, p_value = outcomes.loo_pit(trees["gaussian"])
     checks = outcomes.residual_checks(trees["gaussian"], SETTING)
-    assert verdicts.on_models(table).good is fits
-    places, shape = verdicts.on_residuals("gaussian", checks, p_value)
-    assert places.good is fits
+    assert outcomes.model_verdict(table).good is fits
+    pit, shape = outcomes.residual_verdicts("gaussian", checks, p_value)
+    assert pit.good is fits
     assert shape.good is fits
     assert fits or "excess kurtosis" in shape.words.split(";")[-1]
 
@@ -72,7 +72,7 @@ def test_heavy_tails_are_seen_by_every_check(noise, fits):
 def test_differences_are_paired():
     r, x = outcomes_of(normal)
     same = tree(r, x, stats.norm.logpdf)
-    table = outcomes.compare_models({"one": same, "two": same}, "one")
+    table = model_comparison.compare_models({"one": same, "two": same}, "one")
     assert float(table.ahead.sel(model="two")) == 0.0
     assert float(table.ahead_se.sel(model="two")) == 0.0
     assert float(table.elpd.sel(model="one")) == pytest.approx(
@@ -103,15 +103,51 @@ def test_residuals_are_the_same_in_small_units():
     xarray.testing.assert_allclose(*checks, rtol=1e-12)
 
 
-def test_a_table_of_single_rounds_has_those_of_the_stays():
-    from .toy import toy
+def compared(elpd, reference="gaussian", bad_k=0.0):
+    models = ["gaussian", "student-t", "skew"]
+    elpd = np.array(elpd)
+    ahead = elpd - elpd[models.index(reference)]
+    return xarray.Dataset(
+        {
+            "elpd": ("model", elpd),
+            "ahead": ("model", ahead),
+            "ahead_se": ("model", np.ones(3)),
+            "bad_k": ("model", np.array([bad_k, 0.0, 0.0])),
+        },
+        coords={"model": models},
+        attrs={"reference": reference, "rounds": 100},
+    )
 
-    data, _ = toy(sets=2)
-    singles = np.random.default_rng(0).normal(size=(*data.beta.shape, 4))
-    data = data._replace(outcomes=singles)
-    table = outcomes.table_of(data, number=1, most_rounds=10)
-    rounds = data.stays.rounds[1].astype(int)
-    # With the user who makes them ten or more, and no further one.
-    assert len(table) - rounds[table.user.max()] < 10 <= len(table)
-    np.testing.assert_array_equal(table.r[: rounds[0]], singles[1, 0, : rounds[0]])
-    np.testing.assert_array_equal(np.bincount(table.user), rounds[: table.user.max() + 1])
+
+def test_models_are_compared_where_all_predictions_are_finite():
+    assert outcomes.model_verdict(compared([-100.0, -101.0, -102.0])).good is True
+    assert outcomes.model_verdict(compared([-100.0, -80.0, -102.0])).good is False
+    # Ahead, but not by the ln(2/0.01) = 5.3 that would be significant.
+    little = outcomes.model_verdict(compared([-100.0, -96.0, -102.0]))
+    assert little.good is None
+    assert "a little better" in little.words
+    assert "a lead of 5.3 would be significant" in little.words
+
+
+def test_unreliable_weights_are_reported():
+    said = outcomes.model_verdict(compared([-100.0, -101.0, -102.0], bad_k=0.03))
+    assert said.good is None
+    assert "unreliable (k̂ above 0.7) for 3.0 % of rounds" in said.words
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")  # of ∞ − ∞
+@pytest.mark.parametrize("odd", [np.nan, -np.inf])
+def test_a_model_without_a_density_is_named(odd):
+    said = outcomes.model_verdict(compared([-100.0, odd, -102.0]))
+    assert said.good is None
+    assert "by student-t outcomes could not be compared" in said.words
+    # It does not hide what another shows.
+    shown = outcomes.model_verdict(compared([-100.0, odd, -20.0]))
+    assert shown.good is False
+    assert "by student-t outcomes could not be compared" in shown.words
+    both = outcomes.model_verdict(compared([-100.0, odd, odd])).words
+    assert "student-t and skew outcomes" in both
+    reference = outcomes.model_verdict(compared([odd, -101.0, -102.0]))
+    assert reference.good is None
+    assert "by gaussian outcomes could not be compared" in reference.words
+    assert "nan" not in said.words + shown.words + both + reference.words

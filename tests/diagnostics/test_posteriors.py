@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hrprob._core.precision import double_precision
-from hrprob.diagnostics.posteriors import draws_of, moments_of, posteriors
+from hrprob.diagnostics.posteriors import checkpoints, draws_of, moments_of, posteriors
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.models import Stays
 
@@ -37,3 +37,9 @@ def test_moments_are_those_of_the_setting():
     assert u.shape == w.shape == (2, 199, 5)
     np.testing.assert_allclose(u[1, 7], data.fresh[1] @ found[4].theta[1, 7])
     np.testing.assert_allclose(w[1, 7], PROBLEM.link(data.fresh[1] @ found[4].phi[1, 7]))
+
+
+def test_checkpoints_begin_where_told():
+    assert checkpoints(100)[0] == 10
+    assert checkpoints(100)[-1] <= 100
+    assert checkpoints(12, first=10) == [10, 11]

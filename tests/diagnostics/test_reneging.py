@@ -1,76 +1,36 @@
-"""Predicted probabilities against what happened, on events whose probabilities are known."""
+"""Predicted probabilities of reneging, on events whose probabilities are known."""
 
 import numpy as np
 import pytest
-import xarray
 from scipy.stats import norm
 
 import hrprob
 from hrprob._core.errors import InvalidInput
-from hrprob.diagnostics import reneging, verdicts
-from hrprob.diagnostics.posteriors import posteriors
+from hrprob.diagnostics import reneging
+from hrprob.diagnostics.posteriors import checkpoints, posteriors
+from hrprob.diagnostics.reliability import reliability
 from hrprob.diagnostics.replicate import draw_truths, gather
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
+from hrprob.io.page import Report
 from hrprob.models import Setting, make_model, make_prior
 
-from .toy import PROBLEM, TARGET, toy
-
-
-def predicted(shift=0.0, sets=100, users=40, seed=0):
-    """Events with probabilities as said by the first predictor; the others say something else."""
-    rng = np.random.default_rng(seed)
-    probability = rng.uniform(0.1, 0.9, size=(sets, users))
-    said = np.clip(probability + shift, 0.01, 0.99)
-    axes = ("predictor", "data_set", "user")
-    every = np.stack([said, np.full_like(said, 0.5), probability**2])
-    return xarray.Dataset(
-        {
-            "probability": (axes, every),
-            "stay_score": (axes, np.log(every)),
-            "left": (axes[1:], rng.uniform(size=probability.shape) < probability),
-        },
-        coords={"predictor": list(reneging.PREDICTORS)},
-    )
-
-
-def test_chances_that_are_right_are_called_so():
-    # Two tests: were they independent, p < 0.5 would have probability 0.44; were they one, 0.25. The error over 40 is 0.079.
-    p = np.array([float(reneging.reliability(predicted(seed=seed)).p_value[0]) for seed in range(40)])
-    assert p.min() > 1e-3
-    assert 0.25 - 3 * 0.079 < np.mean(p < 0.5) < 0.44 + 3 * 0.079
-
-
-@pytest.mark.parametrize("sets", [32, 200])
-def test_where_hardly_anybody_leaves_chances_that_are_right_are_called_so(sets):
-    # Half of the probabilities are below 0.08, a tenth below 0.0004: the lowest bins see nobody leave. A test that
-    # errs in one case of 20 does so in 15 of 300, and in more than 15 + 4 * 3.8 with probability 1e-4 at most.
-    rng = np.random.default_rng(sets)
-    strange = 0
-    for _ in range(300):
-        probability = 0.8 * rng.beta(0.3, 1.0, size=(1, sets, 25))
-        left = rng.uniform(size=probability.shape[1:]) < probability[0]
-        axes = ("predictor", "data_set", "user")
-        table = xarray.Dataset(
-            {"probability": (axes, probability), "left": (axes[1:], left)}, {"predictor": ["said"]}
-        )
-        strange += float(reneging.reliability(table).p_value[0]) < 0.05
-    assert strange <= 15 + 4 * 3.8
+from .toy import PROBLEM, TARGET, predictions, toy
 
 
 @pytest.mark.parametrize("shift", [-0.08, 0.08])
-def test_chances_that_are_off_are_not(shift):
-    table = predicted(shift)
-    found = reneging.reliability(table)
+def test_probabilities_that_are_off_are_not(shift):
+    table = predictions(shift)
+    found = reliability(table)
     assert float(found.p_value[0]) < 1e-6
     # Clipping at the ends takes a little of the shift away.
     assert float(found.bias[0]) == pytest.approx(-shift, abs=4 * float(found.bias_se[0]))
-    said = verdicts.on_reneging("over the prior", found, reneging.scores(table))
+    said = reneging.reneging_verdicts("over the prior", found, reneging.scores(table))
     assert [verdict.good for verdict in said] == [False, None, None]
 
 
 def test_scores_are_the_textbook_ones():
-    table = predicted(sets=5, users=7)
+    table = predictions(sets=5, users=7)
     scores = reneging.scores(table)
     p, left = table.probability.values[2], table.left.values
     np.testing.assert_allclose(scores.brier[2], np.mean((p - left) ** 2))
@@ -120,24 +80,33 @@ def test_a_policy_that_learns_from_every_user_is_no_fault_of_the_prediction():
     target = Target(make_model("gaussian"), make_prior("uniform"), Setting.of(problem))
     truths = draw_truths(target.prior, target.setting, 400, seed=0)
     data = gather(problem, hrprob.Greedy(), truths, users=41, seed=0)
-    stops = reneging.checkpoints(40, 5)
+    stops = checkpoints(40, 5)
     found = dict(
         zip(stops, posteriors(make_engine("laplace"), target, data.stays, stops, draws=255), strict=True)
     )
-    table = reneging.reliability(reneging.predict(problem, target, data, found)).sel(predictor="posterior")
+    table = reliability(reneging.predict(problem, target, data, found)).sel(predictor="posterior")
     assert float(table.p_value) >= 0.01
     assert abs(float(table.bias)) < 3 * float(table.bias_se)
 
 
-def test_checkpoints_begin_where_told():
-    assert reneging.checkpoints(100)[0] == 10
-    assert reneging.checkpoints(100)[-1] <= 100
-    assert reneging.checkpoints(12, first=10) == [10, 11]
-
-
-def test_few_data_sets_do_not_make_chances_right():
+def test_few_data_sets_do_not_make_probabilities_right():
     for sets, good in ((20, None), (400, True)):
-        table = predicted(sets=sets, users=10)
-        said = verdicts.on_reneging("over the prior", reneging.reliability(table), reneging.scores(table))
+        table = predictions(sets=sets, users=10)
+        said = reneging.reneging_verdicts("over the prior", reliability(table), reneging.scores(table))
         assert said[0].good is good
-        assert "nothing against it, a share off by" in said[0].words
+        assert "not significantly different, a share off by" in said[0].words
+
+
+@pytest.mark.parametrize("users", [(4, 8), (3, 4, 5, 6, 7, 8)])
+def test_the_section_says_when_predictions_were_made(users):
+    data, fitted = toy(sets=20, users=users)
+    predictions = {"over the prior": reneging.predict(PROBLEM, TARGET, data, fitted)}
+    result = reneging.RenegingResult(
+        predictions,
+        {truths: reliability(one) for truths, one in predictions.items()},
+        {truths: reneging.scores(one) for truths, one in predictions.items()},
+    )
+    page = Report("", "")
+    reneging.Reneging().write_section(page, result)
+    listed = "4 and 8" if len(users) == 2 else "3, 4, 5, … and 8"
+    assert f"over the prior after {listed} users" in page.render()

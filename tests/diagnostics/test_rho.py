@@ -1,212 +1,32 @@
-"""Printed sets against replications, and against plain NumPy."""
+"""Verdicts on the printed sets, and the contributions to their width."""
 
-from pathlib import Path
-
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray
 
 import hrprob
-from hrprob._core.errors import InvalidInput
-from hrprob._core.precision import double_precision
-from hrprob.diagnostics import rho, verdicts
-from hrprob.diagnostics.replicate import Truths, gather
-from hrprob.diagnostics.study import study_of
-from hrprob.estimation.posterior.laplace import Laplace
-from hrprob.io import config
-from hrprob.models import pad, stays
-
-from .toy import PROBLEM, TARGET, toy
-
-EXTENSIONS = sorted((Path(hrprob.__file__).parent / "experiments" / "extensions").glob("*.toml"))
-
-
-def test_errors_along_are_those_of_the_glse():
-    data, _ = toy(sets=2)
-    stays = data.stays._replace(squares=data.stays.total**2 / data.stays.rounds)  # no spread within a stay
-    with double_precision():
-        lanes = jax.tree.map(lambda leaf: jnp.asarray(np.moveaxis(leaf, 0, -1)), stays)
-        truths = [jnp.asarray(leaf.T) for leaf in data.truths]
-        path = rho._errors_along(lanes, *truths, 1.0, PROBLEM.link)
-    for users in (1, 7):
-        x = np.repeat(stays.x[1, :users], stays.rounds[1, :users].astype(int), axis=0)
-        r = np.repeat((stays.total / stays.rounds)[1, :users], stays.rounds[1, :users].astype(int))
-        plain = hrprob.GLSE(ridge=1.0, link=PROBLEM.link).fit(x, r)
-        shape = x.T @ x + np.eye(2)
-        assert float(path.n[users - 1, 1]) == len(r)
-        for found, estimate, truth in (
-            (path.theta, plain.theta_, data.truths.theta[1]),
-            (path.phi, plain.phi_, data.truths.phi[1]),
-        ):
-            away = estimate - truth
-            assert float(found[users - 1, 1]) == pytest.approx(np.sqrt(away @ shape @ away), rel=1e-9)
-
-
-def test_sizes_are_two_a_decade():
-    assert rho.sample_sizes(316).tolist() == [10, 32, 100, 316]
-    assert rho.sample_sizes(315).tolist() == [10, 32, 100]
-    assert rho.sample_sizes(100_000).tolist() == [10, 32, 100, 316, 1000, 3162, 10000, 31623, 100000]
-    with pytest.raises(InvalidInput):
-        rho.sample_sizes(5)
-
-
-def test_in_the_fixed_design_contexts_do_not_depend_on_the_noise():
-    problem = hrprob.Problem()
-    fixed = rho.designs(problem, 50)["fixed"]
-    assert isinstance(fixed.problem.satisfaction, hrprob.InfiniteLevels)
-    assert fixed.problem.contexts.actions == 1
-    assert fixed.policy.kind == "random"
-    finite = hrprob.Problem(theta=[0.5], phi=[0.5], contexts=hrprob.Finite([[[0.9], [0.4]]]))
-    assert rho.designs(finite, 50)["fixed"].problem.contexts.actions == 2
-
-
-@pytest.mark.parametrize("path", EXTENSIONS, ids=lambda path: path.stem)
-def test_every_extension_has_its_designs(path):
-    experiment = config.read(path)
-    study = study_of(experiment.problem, experiment.policies)
-    found = rho.designs(study.problem, 50, 60, study.hr_ucb, study.thompson)
-    assert list(found) == ["fixed", "hr-ucb", "thompson"]
-    assert found["fixed"].problem.contexts.kind == study.problem.contexts.kind
-    assert [design.users for design in found.values()] == [50, 60, 60]
-
-
-@pytest.mark.slow
-def test_a_function_of_contexts_keeps_its_actions():
-    contexts = hrprob.ContextFunction(lambda key, user: jnp.array([[0.9, 0.0], [0.0, 0.5]]), actions=2)
-    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.4], contexts=contexts)
-    fixed = rho.designs(problem, 12)["fixed"]
-    truths = Truths(*(np.tile(truth, (2, 1)) for truth in (problem.theta, problem.phi)))
-    data = gather(fixed.problem, fixed.policy, truths, users=12, seed=0)
-    # One round each, and both actions served: only one of them in 24 picks has a probability of 1e-7.
-    assert np.all(data.stays.rounds == 1)
-    assert {tuple(x) for x in data.stays.x.reshape(-1, 2)} == {(0.9, 0.0), (0.0, 0.5)}
-
-
-@pytest.mark.slow
-def test_the_posterior_beside_the_printed_sets_is_as_in_plain_numpy():
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(12, 2))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    r = x @ PROBLEM.theta + np.sqrt(x @ PROBLEM.phi + 2.0) * rng.normal(size=12)
-    data, key, delta, ridge = stays(x, r, user=np.arange(12)), jax.random.key(7), 0.1, 1.0
-    truth, radii = np.stack([PROBLEM.phi, PROBLEM.theta]), np.array([[5.0, 0.5], [3.0, 0.2]])
-    engine = Laplace()
-    with double_precision():
-        found = jax.tree.map(
-            np.asarray, rho._look(TARGET, pad(data, 16), 12, truth, radii, delta, ridge, key)
-        )
-        belief = engine.fit(TARGET, [(pad(data, 16), 12)], engine.init(TARGET))
-        z = jax.vmap(lambda key: engine.draw(TARGET, belief, key))(jax.random.split(key, rho._DRAWS))
-        theta, phi = (np.asarray(leaf) for leaf in TARGET.coefficients(z))
-    glse, shape = hrprob.GLSE(ridge=ridge, link=PROBLEM.link).fit(x, r), x.T @ x + ridge * np.eye(2)
-    for place, (draws, centre) in enumerate(((phi, glse.phi_), (theta, glse.theta_))):
-        away = np.sqrt(np.einsum("nd,de,ne->n", draws - centre, shape, draws - centre))
-        np.testing.assert_allclose(found.radius[place], np.quantile(away, 0.9), rtol=1e-8)
-        np.testing.assert_allclose(found.mass[place], np.mean(away[:, None] <= radii[place], axis=0))
-        off = truth[place] - centre
-        assert found.covers[place] == (np.sqrt(off @ shape @ off) <= np.quantile(away, 0.9))
-        # The posterior's own ellipsoid: draws within the 90 % quantile of Mahalanobis' distance.
-        mean, covariance = draws.mean(axis=0), np.cov(draws, rowvar=False)
-        squared = np.einsum("nd,de,ne->n", draws - mean, np.linalg.inv(covariance), draws - mean)
-        own, off = np.quantile(squared, 0.9), truth[place] - mean
-        assert found.ellipsoid[place] == (off @ np.linalg.inv(covariance) @ off <= own)
-        # Areas: π r²/√det V and π own √det Σ.
-        printed = np.pi * radii[place] ** 2 / np.sqrt(np.linalg.det(shape))
-        ratio = printed / (np.pi * own * np.sqrt(np.linalg.det(covariance)))
-        np.testing.assert_allclose(found.log_volume[place], np.log(ratio), rtol=1e-8)
-
-
-def test_replications_that_begin_without_samples_count():
-    data, _ = toy(sets=3)
-    some = np.arange(data.stays.rounds.shape[1]) >= np.array([0, 1, 3])[:, None]  # which users are recorded
-    x, *rest = data.stays
-    stays = data.stays._replace(
-        x=x, **{name: leaf * some for name, leaf in zip(("rounds", "total", "squares"), rest, strict=True)}
-    )
-    sets = rho.printed_sets(PROBLEM, 1.0, None)
-    with double_precision():
-        found = rho._errors_at(data._replace(stays=stays), PROBLEM, sets, 0.1, 1.0, np.array([2, 5]))
-    assert all(np.isfinite(values).all() for values in found.values())
-    # Without a sample the estimates are 0: the error is ‖φ*‖ as λ = 1, over the radius at one round.
-    empty = np.linalg.norm(data.truths.phi[2]) / float(sets["paper"].rho_simultaneous(1, 0.1))
-    assert np.all(found["phi largest share paper"][2] >= empty * (1 - 1e-12))
-
-
-def test_a_design_that_gathers_too_little_is_refused_in_words():
-    design = rho.designs(hrprob.Problem(), 9)["fixed"]
-    errors = np.full((4, 2), np.nan)
-    errors[0, 0] = 1.0
-    with pytest.raises(InvalidInput, match=r"`users` must be enough for 90% .* 10 rounds .* got 9: 25% have"):
-        rho._check_reached(errors, design, rho.sample_sizes(32))
-    errors[:, 0] = 1.0
-    rho._check_reached(errors, design, rho.sample_sizes(32))
-
-
-def test_at_least_one_posterior_is_fitted():
-    design = rho.designs(hrprob.Problem(), 10)["fixed"]
-    with pytest.raises(InvalidInput, match="`fits` must be a whole number of at least 1, got 0"):
-        rho.compare_sets(design, most=10, fits=0)
-
-
-@pytest.mark.study
-def test_too_few_users_are_refused_by_the_comparison():
-    design = rho.designs(hrprob.Problem(), 9)["fixed"]
-    with pytest.raises(InvalidInput, match="`users` must be enough"):
-        rho.compare_sets(design, most=10, replications=2, fits=1)
-
-
-@pytest.mark.slow
-def test_what_the_gap_is_made_of_has_the_ridge_of_the_sets():
-    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.4])
-    design = rho.designs(problem, 10)["fixed"]
-    found = rho.compare_sets(design, most=10, replications=4, fits=1, ridge=3.0)
-    of = found.sel(parameter="phi")
-    gap = of.radius.sel(version="paper") / of["quantile"]
-    np.testing.assert_allclose(rho.owed(found, problem).total, gap, rtol=1e-12)
-    plain = float(rho.printed_sets(problem, 1.0, None)["paper"].rho_simultaneous(10, 0.1))
-    overridden = rho.owed(found, problem, ridge=1.0).total
-    np.testing.assert_allclose(overridden, plain / of["quantile"], rtol=1e-12)
-    assert not np.allclose(overridden, gap, rtol=1e-3)
+from hrprob.diagnostics import printed_sets
+from hrprob.diagnostics.contributions import contributions
+from hrprob.diagnostics.designs import designs
+from hrprob.diagnostics.printed_sets import compare_sets
+from hrprob.diagnostics.rho import RhoResult, rho_verdicts
 
 
 @pytest.fixture(scope="module")
 def compared():
     problem = hrprob.Problem()
-    design = rho.designs(problem, 100)["fixed"]
-    return problem, rho.compare_sets(design, most=100, replications=40, fits=20, seed=1)
+    design = designs(problem, 100)["fixed"]
+    return problem, compare_sets(design, most=100, replications=40, fits=20, seed=1)
 
 
 @pytest.mark.slow
-def test_the_printed_set_is_hundreds_of_times_too_wide(compared):
-    _, found = compared
-    of = found.sel(parameter="phi")
-    # ρ_n(δ/n²) with σ²_max = 4, from the formula; the gap at n = 100 was measured as 350, 40 replications
-    # give the 90 % quantile to about a tenth.
-    np.testing.assert_allclose(of.radius.sel(version="paper").values, [1743, 2258, 2765], atol=1)
-    gap = float(of.radius.sel(version="paper", n=100) / of["quantile"].sel(n=100))
-    assert 250 < gap < 480
-    assert np.all(of.coverage_simultaneous == 1.0)
-    assert np.all(of.quantile_simultaneous >= of["quantile"] - 1e-12)
-    assert np.all(np.diff(of.quantile_simultaneous) >= 0)
-    assert np.all(np.diff(of.factor.sel(version="paper")) >= 0)
-    # The posterior knows as much as the data sets show: radii within a third of the quantile.
-    ratio = of.posterior_radius / of["quantile"]
-    assert np.all((ratio > 0.67) & (ratio < 1.5))
-    assert np.all(of.posterior_mass == 1.0)
-    # Twenty fits: the 90 % set misses more than seven with probability 4e-4.
-    assert np.all(found.posterior_coverage >= 13 / 20)
-
-
-@pytest.mark.slow
-def test_what_the_gap_is_made_of_multiplies_to_the_gap(compared):
+def test_contributions_multiply_to_the_gap(compared):
     problem, found = compared
-    parts = rho.owed(found, problem)
+    parts = contributions(found, problem)
     product = parts["union"] * parts["scale"] * parts["product"] * parts["rest"] * parts["simultaneity"]
     np.testing.assert_allclose(product, parts.total)
     np.testing.assert_allclose(parts.share_of_product, 0.95, atol=0.01)
-    words = verdicts.on_sets({"fixed": found}, {"fixed": parts})
+    words = rho_verdicts(RhoResult({"fixed": found}, {"fixed": parts}, {}))
     assert [verdict.good for verdict in words] == [True, None]
     assert "union over n" in words[-1].words
     assert found.reached.values.tolist() == [40, 40, 40]
@@ -214,83 +34,24 @@ def test_what_the_gap_is_made_of_multiplies_to_the_gap(compared):
 
 
 @pytest.mark.slow
-def test_the_factor_is_what_the_printed_radius_may_shrink_by(compared):
-    _, found = compared
-    for parameter in rho.PARAMETERS:
-        of = found.sel(parameter=parameter)
-        shares = of.largest_share.values  # (versions, replications, n)
-        np.testing.assert_allclose(of.factor, np.quantile(shares, 0.9, axis=1, method="weibull"), rtol=1e-12)
-        quantile = np.quantile(of.error, 0.9, axis=0, method="weibull")
-        np.testing.assert_allclose(of["quantile"], quantile, rtol=1e-12)
-        # Shrunk by c_n the sets hold the truth at all sizes up to n in nine of ten of 40 replications.
-        held = np.mean(shares <= of.factor.values[:, None] * (1 + 1e-12), axis=1)
-        assert np.all((held >= 0.9) & (held <= 0.925))
-
-
-@pytest.mark.parametrize("number", [20, 64])
-def test_a_new_replication_is_below_the_quantile_as_often_as_it_says(number):
-    rng = np.random.default_rng(0)
-    values = rng.uniform(size=(number, 20_000))  # so that a quantile is the probability to be below it
-    inside = rho._quantile(values, 0.9)
-    # 20 000 quantiles, each off by 0.07 at most: five errors of their mean are 0.0025.
-    assert inside.mean() == pytest.approx(0.9, abs=0.0025 + 1 / number**2)
-    errors = rho._bootstrap_error(values[:, :200], 0.9)
-    # Bootstrap errors of quantiles scatter widely, and are right within a quarter on average.
-    assert errors.mean() == pytest.approx(inside.std(), rel=0.25)
-
-
-def test_replications_without_so_many_rounds_count_for_nothing():
-    values = np.array([[1.0, 3.0], [2.0, np.nan], [3.0, 1.0], [4.0, 2.0]])
-    np.testing.assert_allclose(rho._quantile(values, 0.5), [2.5, 2.0])
-    fits = values[:, :, None]
-    np.testing.assert_allclose(rho._error_of_mean(fits), [[np.sqrt(5 / 3 / 4), np.sqrt(1 / 3)]])
-    assert np.isnan(rho._error_of_mean(fits[:1])).all()
-
-
-@pytest.mark.slow
-def test_the_largest_share_is_that_along_all_sizes():
-    # By hand: one round after another, the error over the radius at each size, and the largest so far.
-    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.4])
-    design = rho.designs(problem, 32)["fixed"]
-    found = rho.compare_sets(design, most=32, replications=2, fits=1, seed=4).sel(parameter="phi")
-    truths = Truths(*(np.tile(truth, (2, 1)) for truth in (problem.theta, problem.phi)))
-    data = gather(design.problem, design.policy, truths, users=32, seed=4, cap=np.inf)
-    sets = hrprob.ConfidenceSets(variance_max=4.0, dimension=2)
-    for number in range(2):
-        x, r = data.stays.x[number], data.stays.total[number]
-        share = []
-        for n in range(1, 33):
-            plain = hrprob.GLSE(ridge=1.0, link=problem.link).fit(x[:n], r[:n])
-            away, shape = plain.phi_ - problem.phi, x[:n].T @ x[:n] + np.eye(2)
-            share.append(np.sqrt(away @ shape @ away) / float(sets.rho_simultaneous(n, 0.1)))
-        largest = np.maximum.accumulate(share)[[9, 31]]
-        # To more digits than single precision has.
-        np.testing.assert_allclose(found.largest_share.sel(version="paper")[number], largest, rtol=1e-10)
-
-
-@pytest.mark.slow
-def test_sets_know_the_bounds_and_the_prior():
-    problem = hrprob.Problem(bounds=hrprob.Bounds(theta=3.0, phi=2.0))
-    sets = rho.printed_sets(problem, 1.0, None)
-    assert {one.bound_theta for one in sets.values()} == {3.0}
-    design = rho.designs(problem, 10)["fixed"]
-    narrow = {"kind": "gaussian", "theta_share": 0.05, "phi_share": 0.05}
-    radius = [
-        float(
-            rho.compare_sets(design, most=10, replications=8, fits=4, prior=prior)
-            .posterior_radius.sel(parameter="theta")
-            .item()
-        )
-        for prior in ("uniform", narrow)
-    ]
-    assert radius[1] < radius[0]
-
-
-@pytest.mark.slow
 def test_a_set_that_covers_as_often_as_it_says_is_not_blamed(compared):
     problem, found = compared
-    parts = {"fixed": rho.owed(found, problem)}
+    parts = {"fixed": contributions(found, problem)}
     for covered, good in ((0.875, True), (0.7, False)):
         # 35 and 28 of 40: as few have a probability of 0.37 and of 1e-4 where it should be 0.9.
         altered = found.assign(coverage_simultaneous=xarray.full_like(found.coverage_simultaneous, covered))
-        assert verdicts.on_sets({"fixed": altered}, parts)[0].good is good
+        assert rho_verdicts(RhoResult({"fixed": altered}, parts, {}))[0].good is good
+
+
+@pytest.mark.slow
+def test_contributions_have_the_ridge_of_the_sets():
+    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.4])
+    design = designs(problem, 10)["fixed"]
+    found = compare_sets(design, most=10, replications=4, fits=1, ridge=3.0)
+    of = found.sel(parameter="phi")
+    gap = of.radius.sel(version="paper") / of["quantile"]
+    np.testing.assert_allclose(contributions(found, problem).total, gap, rtol=1e-12)
+    plain = float(printed_sets.printed_sets(problem, 1.0, None)["paper"].rho_simultaneous(10, 0.1))
+    overridden = contributions(found, problem, ridge=1.0).total
+    np.testing.assert_allclose(overridden, plain / of["quantile"], rtol=1e-12)
+    assert not np.allclose(overridden, gap, rtol=1e-3)

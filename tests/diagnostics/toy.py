@@ -1,9 +1,12 @@
 """Data sets and posteriors without a sampler: truths and draws from the same distribution, or nearly."""
 
 import numpy as np
+import xarray
+from arviz_base import from_dict
 
 import hrprob
 from hrprob.diagnostics.posteriors import Posteriors
+from hrprob.diagnostics.reneging import PREDICTORS
 from hrprob.diagnostics.replicate import DataSets, Truths
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, Stays, make_model, make_prior
@@ -34,10 +37,41 @@ def toy(sets=200, users=(4, 8), spread=1.0, bias=0.0, seed=0):
         x[:, last:],
         rng.uniform(-1, 1, size=(sets, 5)),
     )
-    found = {}
+    posteriors = {}
     for number in users:
         noise = 0.1 * rng.normal(size=(2, sets, 199, 2))
-        found[number] = Posteriors(
+        posteriors[number] = Posteriors(
             centres[0][:, None] + noise[0], centres[1][:, None] + spread * noise[1] + bias
         )
-    return data, found
+    return data, posteriors
+
+
+def chains_of(dimension, **shifted):
+    """Chains that agree, but for one of them at the features named, which is shifted."""
+    rng = np.random.default_rng(2)
+    draws = {name: rng.normal(size=(4, 100, dimension)) for name in ("theta", "phi")}
+    for feature, shift in shifted.items():
+        draws["phi"][3, :, int(feature[1:]) - 1] += shift
+    groups = {
+        "posterior": draws,
+        "sample_stats": {"energy": rng.normal(size=(4, 100)), "diverging": np.zeros((4, 100), dtype=bool)},
+    }
+    coords = {"feature": [f"x{number + 1}" for number in range(dimension)]}
+    return from_dict(groups, coords=coords, dims={"theta": ["feature"], "phi": ["feature"]})
+
+
+def predictions(shift=0.0, sets=100, users=40, seed=0):
+    """Events with probabilities as said by the first predictor; the others say something else."""
+    rng = np.random.default_rng(seed)
+    probability = rng.uniform(0.1, 0.9, size=(sets, users))
+    said = np.clip(probability + shift, 0.01, 0.99)
+    axes = ("predictor", "data_set", "user")
+    every = np.stack([said, np.full_like(said, 0.5), probability**2])
+    return xarray.Dataset(
+        {
+            "probability": (axes, every),
+            "stay_score": (axes, np.log(every)),
+            "left": (axes[1:], rng.uniform(size=probability.shape) < probability),
+        },
+        coords={"predictor": list(PREDICTORS)},
+    )

@@ -1,0 +1,260 @@
+"""Data sets and posteriors that diagnostics share: each made once, when it is first asked for.
+
+=======================  =====================================================================
+attribute                content
+=======================  =====================================================================
+``over_prior``           data sets with truths drawn from the prior, where a posterior must be
+                         right on average, and their posteriors by the engine in use
+``over_prior_of_model``  the same, with outcomes drawn from the model's own noise; the same
+                         object where the problem has that noise
+``at_truth``             data sets at the problem's own truth, with their posteriors
+``one_data_set``         single rounds of one data set at the truth, as a table
+``reference``            its posterior by the reference sampler, nuts
+``engine_posteriors``    its posterior by the engine in use and the others
+=======================  =====================================================================
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from hrprob._core.records import describe, with_fields
+from hrprob.diagnostics.posteriors import Posteriors, checkpoints, posteriors
+from hrprob.diagnostics.progress import Steps
+from hrprob.diagnostics.replicate import DataSets, Truths, draw_truths, gather
+from hrprob.diagnostics.study import REFERENCE, Sizes, Study
+from hrprob.estimation.posterior.base import Engine
+from hrprob.estimation.posterior.engines import ENGINES, make_engine
+from hrprob.fitting.fit import fit
+from hrprob.fitting.posterior import Posterior
+from hrprob.fitting.table import Table
+from hrprob.problem import Problem
+
+__all__ = ["AT_TRUTH", "INPUTS", "OVER_PRIOR", "FittedDataSets", "SharedInputs", "table_of"]
+
+T = TypeVar("T")
+
+OVER_PRIOR, AT_TRUTH = "over the prior", "at the truth"
+"""Names of the two sorts of truths, as reports and files have them."""
+
+
+class FittedDataSets(NamedTuple):
+    """Data sets, and the posterior of each after some numbers of users."""
+
+    problem: Problem  # whose noise the outcomes have
+    data: DataSets
+    users: tuple[int, ...]  # the numbers of users that were asked for
+    followed: dict[int, Posteriors]  # by number of users; a streaming engine is seen at further ones
+
+    @property
+    def posteriors(self) -> dict[int, Posteriors]:
+        """Return the posteriors after the numbers of users that were asked for."""
+        return {users: self.followed[users] for users in self.users}
+
+
+class _MadeOnce(Generic[T]):
+    """A property that the first thread to ask for it computes, while others wait for the value."""
+
+    def __init__(self, make: Callable[[SharedInputs], T]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __get__(self, inputs: SharedInputs, owner: type | None = None) -> T:
+        value, first = inputs.claim(self)
+        if first:
+            try:
+                value.set_result(self._make(inputs))
+            except BaseException as error:
+                value.set_exception(error)
+        made: T = value.result()
+        return made
+
+
+class SharedInputs:
+    """What is diagnosed, how much is computed, and everything that more than one diagnostic uses.
+
+    Parameters
+    ----------
+    study : Study
+        What is diagnosed.
+    sizes : Sizes
+        How much is simulated and fitted.
+    steps : Steps
+        Where progress is reported.
+    """
+
+    def __init__(self, study: Study, sizes: Sizes, steps: Steps) -> None:
+        self.study, self.sizes, self._steps = study, sizes, steps
+        self._made: dict[_MadeOnce[Any], Future[Any]] = {}
+        self._lock = threading.Lock()
+
+    def claim(self, which: _MadeOnce[Any]) -> tuple[Future[Any], bool]:
+        """Return the place of a value, and whether the caller is the first to ask and must compute it."""
+        with self._lock:
+            first = which not in self._made
+            return self._made.setdefault(which, Future()), first
+
+    def step(self, title: str, users: float = float("inf")) -> AbstractContextManager[Callable[[int], None]]:
+        """Count a block as one step of the progress bar; see :meth:`.progress.Steps.step`."""
+        return self._steps.step(title, users)
+
+    def count_steps(self, needs: Iterable[str]) -> int:
+        """Return how many steps it takes to make some inputs."""
+        steps = {step for name in needs for step in _STEPS[name]}
+        return len(steps - _STEPS_FOR_NOISE if self.has_model_noise else steps)
+
+    @property
+    def has_model_noise(self) -> bool:
+        """Whether the problem's noise is the model's. If not, an engine is calibrated on the model's."""
+        return bool(describe(self.study.problem.noise) == describe(self.study.target.model.noise))
+
+    @property
+    def other_engines(self) -> list[Engine]:
+        """The engines that are looked at beside the one in use."""
+        if not self.sizes.every_engine:
+            return []
+        return [make_engine(kind) for kind in ENGINES if kind != self.study.engine.kind]
+
+    @property
+    def reference_settings(self) -> dict[str, Any]:
+        """The reference sampler as a table, with chains as long as the sizes say."""
+        draws = self.sizes.sampler_draws
+        return {"kind": REFERENCE, "draws": draws, "warmup": -(-draws // 2)}
+
+    @_MadeOnce
+    def over_prior(self) -> FittedDataSets:
+        """Data sets with truths drawn from the prior, and their posteriors by the engine in use."""
+        return self._fitted_over_prior(self.study.problem)
+
+    @_MadeOnce
+    def over_prior_of_model(self) -> FittedDataSets:
+        """The same, with outcomes drawn from the model's own noise."""
+        if self.has_model_noise:
+            return self.over_prior
+        self.over_prior  # noqa: B018 (one after the other: most diagnostics wait for the first)
+        return self._fitted_over_prior(with_fields(self.study.problem, noise=self.study.target.model.noise))
+
+    @_MadeOnce
+    def at_truth(self) -> FittedDataSets:
+        """Data sets at the problem's own truth, and their posteriors by the engine in use."""
+        study, users, data = self.study, self.sizes.truth_users, self._data_at_truth
+        with self.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
+            followed = self.fit_each(study.engine, data, users)
+        return FittedDataSets(study.problem, data, users, followed)
+
+    @_MadeOnce
+    def one_data_set(self) -> Table:
+        """Single rounds of the first data set at the truth."""
+        return table_of(self._data_at_truth, 0, self.sizes.single_rounds)
+
+    @_MadeOnce
+    def reference(self) -> Posterior:
+        """The posterior of one data set by the reference sampler."""
+        own, table = self.study.engine, self.one_data_set
+        engine = own if own.kind == REFERENCE else make_engine(self.reference_settings)
+        with self.step(f"{REFERENCE} on one data set of {len(table)} rounds"):
+            return self._fit_one(engine, table)
+
+    @_MadeOnce
+    def engine_posteriors(self) -> dict[str, Posterior]:
+        """The posterior of one data set by each engine other than the reference sampler."""
+        engines, table = (self.study.engine, *self.other_engines), self.one_data_set
+        with self.step(f"engines on one data set of {len(table)} rounds"):
+            return {one.kind: self._fit_one(one, table) for one in engines if one.kind != REFERENCE}
+
+    def fit_each(
+        self, engine: Engine, data: DataSets, users: Sequence[int], follow: bool = True
+    ) -> dict[int, Posteriors]:
+        """Return posteriors of data sets after some numbers of users.
+
+        With ``follow`` a streaming engine is looked at more often, at :func:`.posteriors.checkpoints`. An
+        engine that is not streaming is fitted to the first data sets only, with shorter settings.
+        """
+        stops = sorted(users)
+        rows = data.of_kind(self.study.target.model.data)
+        if engine.streaming and follow:
+            stops = sorted({*stops, *checkpoints(stops[-1], stops[0])})
+        if not engine.streaming:
+            # They fit anew at every stop.
+            engine = engine.for_many_data_sets()
+            rows = type(rows)(*(leaf[: self.sizes.sampler_sets] for leaf in rows))
+        draws, seed = self.sizes.draws, self.study.seed_for("posteriors")
+        fitted = posteriors(engine, self.study.target, rows, stops, draws=draws, seed=seed)
+        return dict(zip(stops, fitted, strict=True))
+
+    @_MadeOnce
+    def _data_at_truth(self) -> DataSets:
+        problem, sets = self.study.problem, self.sizes.truth_sets
+        truths = Truths(*(np.tile(truth, (sets, 1)) for truth in (problem.theta, problem.phi)))
+        users = self.sizes.truth_users[-1] + 1
+        seed = self.study.seed_for("data at the truth")
+        title = f"{self.study.policy.kind}: {sets} data sets {AT_TRUTH}"
+        with self.step(title, users * sets) as served:
+            return gather(problem, self.study.policy, truths, users=users, seed=seed, report=served)
+
+    def _fitted_over_prior(self, problem: Problem) -> FittedDataSets:
+        study, sizes = self.study, self.sizes
+        prior, setting = study.target.prior, study.target.setting
+        truths = draw_truths(prior, setting, sizes.sets, study.seed_for("truths over the prior"))
+        users, seed = sizes.users[-1] + 1, study.seed_for("data over the prior")
+        title = f"{study.policy.kind}: {sizes.sets} data sets {OVER_PRIOR}"
+        with self.step(title, users * sizes.sets) as served:
+            data = gather(
+                problem, study.policy, truths, users=users, seed=seed, fresh=sizes.points, report=served
+            )
+        with self.step(f"{study.engine.kind}: posteriors {OVER_PRIOR}"):
+            followed = self.fit_each(study.engine, data, sizes.users)
+        return FittedDataSets(problem, data, sizes.users, followed)
+
+    def _fit_one(self, engine: Engine, table: Table) -> Posterior:
+        target, seed = self.study.target, self.study.seed_for("one data set")
+        setting = target.setting
+        return fit(
+            table,
+            engine,
+            model=target.model,
+            prior=target.prior,
+            seed=seed,
+            link=setting.link,
+            bounds=setting.bounds,
+        )
+
+
+# The steps of the progress bar behind each input.
+_STEPS_FOR_NOISE = {"data with the model's noise", "posteriors with the model's noise"}
+_STEPS_OVER_PRIOR = {"data over the prior", "posteriors over the prior"}
+_STEPS = {
+    "over_prior": _STEPS_OVER_PRIOR,
+    "over_prior_of_model": _STEPS_OVER_PRIOR | _STEPS_FOR_NOISE,
+    "at_truth": {"data at the truth", "posteriors at the truth"},
+    "one_data_set": {"data at the truth"},
+    "reference": {"data at the truth", "reference"},
+    "engine_posteriors": {"data at the truth", "engines"},
+}
+
+INPUTS = tuple(_STEPS)
+"""Inputs that a diagnostic can need."""
+
+
+def table_of(data: DataSets, number: int = 0, most_rounds: int = 600) -> Table:
+    """Return single rounds of one data set: those of its first users until there are ``most_rounds``.
+
+    The last of these users is in it with all rounds: leaving out users with too many would select by outcomes.
+    """
+    rounds = np.asarray(data.stays.rounds)[number].astype(int)
+    rounds = np.minimum(rounds, data.outcomes.shape[-1])
+    users = min(int(np.searchsorted(np.cumsum(rounds), most_rounds)) + 1, len(rounds))
+    user = np.repeat(np.arange(users), rounds[:users])
+    round_of_stay = np.concatenate([np.arange(count) for count in rounds[:users]])
+    return Table(
+        x=np.asarray(data.stays.x)[number, user],
+        r=data.outcomes[number, user, round_of_stay],
+        user=user,
+        beta=data.beta[number, user],
+    )

@@ -1,0 +1,136 @@
+"""The posterior of a data set, compared with the printed confidence sets at some sample sizes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hrprob.diagnostics.replicate import DataSets, side_by_side
+from hrprob.estimation import glse
+from hrprob.estimation.posterior.laplace import Laplace
+from hrprob.estimation.posterior.target import Target, capacity_for
+from hrprob.models import Stays, pad
+from hrprob.numerics.factors import log_determinant, one_at_a_time
+from hrprob.numerics.products import contract, quadratic_form
+
+__all__ = ["PosteriorSets", "posterior_sets"]
+
+_inverse = one_at_a_time(jnp.linalg.inv)
+
+_DRAWS = 400
+# Rows of users that the buffer has room for: two sizes only, for each compiles a program of its own.
+_SMALL = 4096
+
+
+class PosteriorSets(NamedTuple):
+    """The posterior at one n of one data set, compared with the printed sets; for φ, then for θ."""
+
+    radius: jax.Array  # (2,)
+    mass: jax.Array  # (2, versions) inside the printed sets
+    covers: jax.Array  # (2,) whether the set of that radius contains the truth
+    log_volume: jax.Array  # (2, versions) of the printed set over that of the posterior's own ellipsoid
+    ellipsoid: jax.Array  # (2,) whether the posterior's own ellipsoid contains the truth
+
+
+def posterior_sets(
+    block: DataSets,
+    target: Target,
+    radii: np.ndarray,
+    delta: float,
+    ridge: float,
+    wanted: np.ndarray,
+    most: int,
+    seed: int,
+) -> PosteriorSets:
+    """Return the posterior of the first ``most`` data sets at each size, compared with the printed sets.
+
+    Parameters
+    ----------
+    block : DataSets
+        Data sets.
+    target : Target
+        The posterior: model, prior, setting.
+    radii : ndarray
+        Radii of the printed sets, (sizes, parameters, versions).
+    delta, ridge : float
+        δ and λ.
+    wanted : ndarray
+        Sample sizes.
+    most, seed : int
+        Data sets that a posterior is fitted to at most, and the seed of its draws.
+
+    Returns
+    -------
+    PosteriorSets
+        With axes (sets, sizes) before those of each field; NaN where a data set does not reach a size.
+    """
+    counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
+    chosen = range(min(most, len(counts)))
+
+    def compare(cell: tuple[int, int]) -> PosteriorSets:
+        number, size = cell
+        rows = int(np.argmax(counts[number] >= wanted[size])) + 1
+        room = _SMALL if rows <= _SMALL else capacity_for(int(wanted[-1]))
+        data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in block.stays))  # type: ignore[arg-type]
+        truth = np.stack([block.truths.phi[number], block.truths.theta[number]])
+        key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
+        compared = _compare(target, pad(data, room), rows, truth, radii[size], delta, ridge, key)
+        reached = counts[number, -1] >= wanted[size]
+        return jax.tree.map(lambda leaf: np.where(reached, np.asarray(leaf, dtype=float), np.nan), compared)
+
+    cells = [(number, size) for number in chosen for size in range(len(wanted))]
+    compared = list(side_by_side(compare, cells))
+    shape = (len(chosen), len(wanted))
+    every: PosteriorSets = jax.tree.map(
+        lambda *leaves: np.stack(leaves).reshape(*shape, *leaves[0].shape), *compared
+    )
+    return every
+
+
+@jax.jit
+def _compare(
+    target: Target,
+    data: Stays,
+    rows: Any,
+    truth: Any,
+    radii: Any,
+    delta: Any,
+    ridge: Any,
+    key: jax.Array,
+) -> PosteriorSets:
+    d = data.x.shape[1]
+    engine = Laplace()
+    belief = engine.fit(target, [(data, rows)], engine.init(target))
+    z = jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, _DRAWS))
+    theta, phi = target.coefficients(z)
+    each = jax.vmap(functools.partial(glse.add, glse.empty(d)))(*data)
+    statistics = jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), each)
+    estimate = glse.solve(statistics, ridge, target.setting.link)
+    shape = statistics.gram + ridge * jnp.eye(d)
+
+    def one(draws: jax.Array, centre: jax.Array, truth: jax.Array, radii: jax.Array) -> PosteriorSets:
+        away = jnp.sqrt(quadratic_form(shape, draws - centre))
+        radius = jnp.quantile(away, 1.0 - delta)
+        mean, covariance = jnp.mean(draws, axis=0), jnp.cov(draws, rowvar=False)
+        precision = _inverse(covariance.reshape(d, d))
+        own = jnp.quantile(quadratic_form(precision, draws - mean), 1.0 - delta)
+        # Volumes in units of the unit ball: r^d / √det V, and own^{d/2} √det Σ.
+        log_volume = d * (jnp.log(radii) - 0.5 * jnp.log(own)) - 0.5 * (
+            log_determinant(shape) - log_determinant(precision)
+        )
+        return PosteriorSets(
+            radius,
+            jnp.mean(away[:, None] <= radii, axis=0),
+            jnp.sqrt(quadratic_form(shape, truth - centre)) <= radius,
+            log_volume,
+            contract(contract(precision, truth - mean), truth - mean) <= own,
+        )
+
+    both: PosteriorSets = jax.vmap(one)(
+        jnp.stack([phi, theta]), jnp.stack([estimate.phi, estimate.theta]), truth, radii
+    )
+    return both

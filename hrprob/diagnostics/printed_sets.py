@@ -1,0 +1,356 @@
+r"""The printed confidence sets compared with replications and with the posterior, along n.
+
+===================================  ============================================================
+symbol                               name
+===================================  ============================================================
+‖φ̂_n − φ*‖ in V_n                    ``error`` of the GLSE, in each replication
+ρ_n(δ/n²), α⁽¹⁾_n(δ)                 ``radius``: of the set for φ*, for θ*
+(1 − δ) quantile of the error        ``quantile``: pointwise in n
+the same of its maximum up to n      ``quantile_simultaneous``
+(1 − δ) quantile of max error/ρ      ``factor``: c_n, by which ρ may shrink and cover all of 1 … n
+(1 − δ) quantile of ‖φ − φ̂_n‖        ``posterior_radius``: φ drawn from the posterior
+===================================  ============================================================
+
+Quantiles over replications are such that a new replication is below with probability 1 − δ (Weibull's
+definition; linear interpolation gives too small a quantile with few replications). Their errors are by
+bootstrap. n counts rounds in the sample set; where stays have several, errors are computed when users
+leave, first when there are n rounds or more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray
+from jax import lax
+
+from hrprob._core.errors import InvalidInput, check_count, check_number
+from hrprob._core.precision import float64
+from hrprob.diagnostics.designs import Design, sample_sizes
+from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
+from hrprob.diagnostics.replicate import DataSets, Truths, gather_blocks
+from hrprob.estimation import glse
+from hrprob.estimation.confidence import VERSIONS, ConfidenceSets
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Setting, Stays, make_model, make_prior
+from hrprob.numerics.products import quadratic_form
+from hrprob.problem import Problem
+
+__all__ = ["PARAMETERS", "TooFewRounds", "compare_sets", "printed_sets"]
+
+PARAMETERS = ("phi", "theta")
+_RESAMPLES = 200
+# A size is examined if at least this share of the replications reaches it.
+_REACHED = 0.9
+
+
+class TooFewRounds(InvalidInput):
+    """Raised for a design whose data sets do not reach the smallest sample size."""
+
+
+class _Path(NamedTuple):
+    """Along the users, with the data sets on the last axis."""
+
+    n: jax.Array  # (users, sets)
+    theta: jax.Array  # (users, sets) ‖θ̂ − θ*‖ in V
+    phi: jax.Array  # (users, sets)
+
+
+class _Errors(NamedTuple):
+    """At each size, by parameter; NaN where a data set does not reach the size."""
+
+    error: np.ndarray  # (parameters, sets, sizes)
+    largest: np.ndarray  # (parameters, sets, sizes) up to this size
+    share: np.ndarray  # (parameters, versions, sets, sizes) error over radius
+    largest_share: np.ndarray  # (parameters, versions, sets, sizes) up to this size
+
+
+@float64
+def compare_sets(
+    design: Design,
+    *,
+    delta: float = 0.1,
+    ridge: float = 1.0,
+    most: int = 100_000,
+    replications: int = 100,
+    fits: int = 32,
+    seed: int = 0,
+    variance_max: float | None = None,
+    prior: Any = "uniform",
+    report: Callable[[int], None] = lambda users: None,
+) -> xarray.Dataset:
+    """Return the printed sets, the errors over replications and the posterior, along n.
+
+    Parameters
+    ----------
+    design : Design
+        How contexts are picked.
+    delta, ridge : float
+        δ and λ.
+    most : int
+        Largest n. Sizes that fewer than nine tenths of the replications reach are left out; at least
+        one size must remain.
+    replications, fits : int
+        Data sets, and how many of them a posterior is fitted to.
+    seed : int
+        Seed of all random numbers.
+    variance_max : float, optional
+        σ²_max; by default f at the bound of φ.
+    prior : str or prior
+        Prior of the posterior. The posterior is for normal outcomes, by ``laplace``: of data sets as long
+        as these, sums per stay are kept and not single outcomes.
+    report : callable
+        Called now and then with the number of users served since the last call.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over parameter (phi, theta) and n, some over version (paper, corrected) too: ``radius``,
+        ``quantile``, ``quantile_simultaneous``, ``factor``, ``coverage`` and
+        ``coverage_simultaneous`` of the printed sets, ``posterior_radius``, its
+        ``posterior_coverage``, that of the posterior's own ellipsoid, ``ellipsoid_coverage``,
+        ``posterior_mass`` inside the printed sets, ``log_volume_ratio``; standard errors are called
+        ``quantile_se`` and so on. Over replication too: ``error``, and ``largest_error`` and
+        ``largest_share`` (error over radius) at any size up to n. Over n: ``reached``, the number of
+        replications that have so many rounds.
+    """
+    check_number(
+        "delta",
+        delta,
+        low=0,
+        high=1,
+        open_low=True,
+        open_high=True,
+        remedy="the probability that the set misses",
+    )
+    check_count("replications", replications, low=2, remedy="quantiles are over replications")
+    check_count("fits", fits, remedy="the printed sets are compared with posteriors too")
+    problem, prior = design.problem, make_prior(prior)
+    wanted = sample_sizes(most)
+    sets = printed_sets(problem, ridge, variance_max)
+    radii = _radii_at(sets, wanted, delta)
+    truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
+    target = Target(make_model("gaussian"), prior, Setting.of(problem))
+    errors: list[_Errors] = []
+    compared: list[PosteriorSets] = []
+    for block in gather_blocks(
+        problem,
+        design.policy,
+        truths,
+        users=design.users,
+        seed=seed,
+        cap=math.inf,
+        enough=most,
+        report=report,
+    ):
+        errors.append(_errors_at(block, problem, sets, delta, ridge, wanted))
+        left = fits - sum(int(one.radius.shape[0]) for one in compared)
+        if left > 0:
+            compared.append(posterior_sets(block, target, radii, delta, ridge, wanted, left, seed))
+    every = _Errors(*(np.concatenate(leaves, axis=-2) for leaves in zip(*errors, strict=True)))
+    _check_reached(every.error[0], design, wanted)
+    posterior: PosteriorSets = jax.tree.map(lambda *leaves: np.concatenate(leaves), *compared)
+    whose = f"laplace, gaussian outcomes, {prior.kind} prior"
+    return _dataset(every, posterior, sets, radii, delta, wanted).assign_attrs(
+        ridge=float(ridge), posterior=whose
+    )
+
+
+def _reached(errors: np.ndarray) -> np.ndarray:
+    """Return which sizes enough of the replications reach, given errors (sets, sizes) that are NaN elsewhere."""
+    return np.mean(np.isfinite(errors), axis=0) >= _REACHED
+
+
+def _check_reached(errors: np.ndarray, design: Design, wanted: np.ndarray) -> None:
+    if not _reached(errors).any():
+        raise TooFewRounds(
+            "users",
+            f"must be enough for {_REACHED:.0%} of the replications to have {wanted[0]} rounds in the sample set",
+            design.users,
+            f"{np.mean(np.isfinite(errors[:, 0])):.0%} have under {design.policy.kind!r}; raise it, or let the "
+            "policy keep more rounds",
+        )
+
+
+def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> dict[str, ConfidenceSets]:
+    """Return the confidence sets of both versions."""
+    largest = float(problem.link(problem.bounds.phi)) if variance_max is None else variance_max
+    return {
+        version: ConfidenceSets(
+            variance_max=largest,
+            dimension=problem.dimension,
+            ridge=ridge,
+            slope=problem.link.slope,
+            bound=problem.bounds.phi,
+            bound_theta=problem.bounds.theta,
+            version=version,
+        )
+        for version in VERSIONS
+    }
+
+
+def radius_of(sets: ConfidenceSets, parameter: str, n: Any, delta: Any) -> Any:
+    """Return the radius of the set for θ* or φ* that holds for every n at once."""
+    return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
+
+
+@jax.jit
+def _radii(sets: dict[str, ConfidenceSets], n: Any, delta: Any) -> dict[str, dict[str, jax.Array]]:
+    """Return all radii, by version and parameter, in one compiled program."""
+    return {
+        version: {parameter: radius_of(one, parameter, n, delta) for parameter in PARAMETERS}
+        for version, one in sets.items()
+    }
+
+
+def _radii_at(sets: Mapping[str, ConfidenceSets], n: np.ndarray, delta: float) -> np.ndarray:
+    """Return the radii (sizes, parameters, versions) at some sizes."""
+    radii = _radii(dict(sets), n, delta)
+    return np.stack([np.stack([radii[version][p] for version in sets], axis=-1) for p in PARAMETERS], axis=1)
+
+
+def _errors_at(
+    block: DataSets,
+    problem: Problem,
+    sets: Mapping[str, ConfidenceSets],
+    delta: float,
+    ridge: float,
+    wanted: np.ndarray,
+) -> _Errors:
+    """Return errors of each data set at each size."""
+    stays = jax.tree.map(lambda leaf: jnp.asarray(np.moveaxis(np.asarray(leaf), 0, -1)), block.stays)
+    truths = (jnp.asarray(block.truths.theta.T), jnp.asarray(block.truths.phi.T))
+    path = jax.tree.map(np.asarray, _errors_along(stays, *truths, ridge, problem.link))
+    at = np.stack([np.argmax(path.n >= size, axis=0) for size in wanted], axis=1)  # (sets, sizes)
+    reached = path.n[-1][:, None] >= wanted
+    lanes = np.arange(path.n.shape[1])[:, None]
+
+    def pick(values: np.ndarray) -> np.ndarray:
+        return np.where(reached, values[at, lanes], np.nan)
+
+    # While the sample set is empty its confidence set is that of one round: δ/n² needs an n.
+    radii = _radii(dict(sets), np.maximum(path.n, 1.0), delta)
+    errors = [getattr(path, parameter) for parameter in PARAMETERS]
+    shares = [
+        [error / np.asarray(radii[version][parameter]) for version in sets]
+        for parameter, error in zip(PARAMETERS, errors, strict=True)
+    ]
+    return _Errors(
+        np.stack([pick(error) for error in errors]),
+        np.stack([pick(np.maximum.accumulate(error)) for error in errors]),
+        np.stack([[pick(share) for share in of_versions] for of_versions in shares]),
+        np.stack([[pick(np.maximum.accumulate(share)) for share in of_versions] for of_versions in shares]),
+    )
+
+
+@jax.jit
+def _errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: Any, link: Any) -> _Path:
+    d = theta.shape[0]
+
+    def one(state: Any, row: Stays, theta: jax.Array, phi: jax.Array) -> Any:
+        statistics, inverse = state
+        statistics = glse.add(statistics, *row)
+        inverse = glse.sherman_morrison(inverse, row.x, row.rounds)
+        estimate = glse.estimate(statistics, inverse, link)
+        shape = statistics.gram + ridge * jnp.eye(d)
+        away = jnp.stack([estimate.theta - theta, estimate.phi - phi])
+        norms = jnp.sqrt(jnp.maximum(quadratic_form(shape, away), 0.0))
+        return (statistics, inverse), _Path(statistics.count, norms[0], norms[1])
+
+    lanes = theta.shape[1]
+    nothing = jax.tree.map(jnp.asarray, glse.empty(d))
+    first = jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf[..., None], (*leaf.shape, lanes)), (nothing, jnp.eye(d) / ridge)
+    )
+    step = lambda state, row: jax.vmap(one, -1, -1)(state, row, theta, phi)  # noqa: E731
+    return lax.scan(step, first, stays)[1]
+
+
+def _dataset(
+    errors: _Errors,
+    posterior: PosteriorSets,
+    sets: Mapping[str, ConfidenceSets],
+    radii: np.ndarray,
+    delta: float,
+    wanted: np.ndarray,
+) -> xarray.Dataset:
+    kept = _reached(errors.error[0])
+    error, largest, share, largest_share = (leaf[..., kept] for leaf in errors)
+
+    def each(function: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> np.ndarray:
+        """Return a function of the replications (sets, sizes) for every parameter, and version if there is one."""
+        if values.ndim > 2:
+            return np.array([each(function, one) for one in values])
+        return function(values)
+
+    def quantile(values: np.ndarray) -> np.ndarray:
+        return _quantile(values, 1.0 - delta)
+
+    def quantile_se(values: np.ndarray) -> np.ndarray:
+        return _bootstrap_error(values, 1.0 - delta)
+
+    def mean(leaf: Any) -> np.ndarray:
+        return np.moveaxis(np.nanmean(np.asarray(leaf)[:, kept], axis=0), 0, 1)
+
+    by, by_version = ("parameter", "n"), ("parameter", "version", "n")
+    return xarray.Dataset(
+        {
+            "radius": (by_version, np.moveaxis(radii[kept], 0, -1)),
+            "quantile": (by, each(quantile, error)),
+            "quantile_simultaneous": (by, each(quantile, largest)),
+            "factor": (by_version, each(quantile, largest_share)),
+            "quantile_se": (by, each(quantile_se, error)),
+            "quantile_simultaneous_se": (by, each(quantile_se, largest)),
+            "factor_se": (by_version, each(quantile_se, largest_share)),
+            "posterior_radius_se": (by, _error_of_mean(np.asarray(posterior.radius)[:, kept])),
+            "reached": ("n", np.isfinite(error[0]).sum(axis=0)),
+            "coverage": (by_version, each(_covered, share)),
+            "coverage_simultaneous": (by_version, each(_covered, largest_share)),
+            "posterior_radius": (by, mean(posterior.radius)),
+            "posterior_coverage": (by, mean(posterior.covers)),
+            "ellipsoid_coverage": (by, mean(posterior.ellipsoid)),
+            "error": (("parameter", "replication", "n"), error),
+            "largest_error": (("parameter", "replication", "n"), largest),
+            "largest_share": (("parameter", "version", "replication", "n"), largest_share),
+            "posterior_mass": (("parameter", "n", "version"), mean(posterior.mass)),
+            "log_volume_ratio": (("parameter", "n", "version"), mean(posterior.log_volume)),
+        },
+        coords={"parameter": list(PARAMETERS), "n": wanted[kept], "version": list(sets)},
+        attrs={
+            "delta": delta,
+            "replications": error.shape[1],
+            "fits": len(posterior.radius),
+            "variance_max": float(sets["paper"].variance_max),
+            "c1": float(sets["paper"].c1),
+            "c2": float(sets["paper"].c2),
+        },
+    )
+
+
+def _covered(shares: np.ndarray) -> np.ndarray:
+    """Return the share of replications whose error is within the radius, by size; NaN is left out."""
+    return np.nanmean(np.where(np.isnan(shares), np.nan, shares <= 1.0), axis=0)
+
+
+def _quantile(values: np.ndarray, probability: float) -> np.ndarray:
+    """Return for each column the value that a new one is below with this probability; NaN is left out."""
+    function = np.quantile if np.isfinite(values).all() else np.nanquantile
+    return np.asarray(function(values, probability, axis=0, method="weibull"))
+
+
+def _bootstrap_error(values: np.ndarray, probability: float) -> np.ndarray:
+    """Return the standard error of such a quantile, by bootstrap over rows with a fixed seed."""
+    rows = np.random.default_rng(0).integers(len(values), size=(_RESAMPLES, len(values)))
+    return np.std([_quantile(values[resample], probability) for resample in rows], axis=0, ddof=1)
+
+
+def _error_of_mean(values: np.ndarray) -> np.ndarray:
+    """Return the standard error of the mean over fits (fits, sizes, parameters), by parameter; NaN for one fit."""
+    count = np.isfinite(values).sum(axis=0)
+    away = np.nansum((values - np.nanmean(values, axis=0)) ** 2, axis=0)
+    return np.where(count > 1, np.sqrt(away / np.maximum(count - 1, 1) / np.maximum(count, 1)), np.nan).T

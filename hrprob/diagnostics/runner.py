@@ -1,0 +1,146 @@
+"""All diagnostics of a study, side by side, on inputs that they share."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import queue
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from hrprob._core.precision import double_precision
+from hrprob.diagnostics.base import Diagnostic, Verdict, make_diagnostics
+from hrprob.diagnostics.inputs import SharedInputs
+from hrprob.diagnostics.progress import Steps
+from hrprob.diagnostics.study import DEFAULT, Sizes, Study
+
+__all__ = ["Diagnosis", "diagnose", "run_side_by_side"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnosis:
+    """The results of all diagnostics of a study."""
+
+    study: Study
+    sizes: Sizes
+    diagnostics: tuple[Diagnostic[Any], ...]  # in the order of the report
+    results: Mapping[str, Any]  # of each diagnostic, by its kind
+
+    def result_of(self, diagnostic: type[Diagnostic[R]]) -> R:
+        """Return the result of one diagnostic.
+
+        Examples
+        --------
+        ``done.result_of(Calibration).coverage`` is the table of coverages.
+        """
+        result: R = self.results[diagnostic.kind]
+        return result
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Return all verdicts, in the order of the report."""
+        return [
+            verdict._replace(part=one.kind)
+            for one in self.diagnostics
+            for verdict in one.verdicts(self.results[one.kind])
+        ]
+
+
+class _Finished(NamedTuple):
+    """A diagnostic that is done, with its result."""
+
+    diagnostic: Diagnostic[Any]
+    result: Any
+
+
+def diagnose(
+    study: Study,
+    sizes: Sizes = DEFAULT,
+    *,
+    diagnostics: Sequence[Any] | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+    finished: Callable[[Diagnostic[Any], Any], None] = lambda diagnostic, result: None,
+) -> Diagnosis:
+    """Run diagnostics and return their results.
+
+    Parameters
+    ----------
+    study : Study
+        What is diagnosed; see :func:`~hrprob.diagnostics.study.study_of`.
+    sizes : Sizes
+        How much is simulated and fitted.
+    diagnostics : sequence, optional
+        Diagnostics by kind, as tables or as they are; all that are registered by default.
+    say : callable
+        Called with one line for each step that is done.
+    progress : bool
+        Show a progress bar.
+    finished : callable
+        Called in this thread with each diagnostic that is done and its result, while others still run.
+    """
+    chosen = make_diagnostics(diagnostics)
+    needs = list(dict.fromkeys(name for one in chosen for name in one.needs))
+    steps = Steps(say, progress)
+    inputs = SharedInputs(study.refitting(sizes.refit), sizes, steps)
+    steps.total = inputs.count_steps(needs) + sum(one.own_steps(inputs) for one in chosen)
+
+    def fetch(name: str) -> Callable[[], None]:
+        def task() -> None:
+            getattr(inputs, name)
+
+        return task
+
+    def compute(one: Diagnostic[Any]) -> Callable[[], _Finished]:
+        return lambda: _Finished(one, one.compute(inputs))
+
+    tasks = [*map(fetch, needs), *map(compute, chosen)]
+    results = {}
+    with steps, contextlib.closing(run_side_by_side(tasks, steps)) as coming:
+        for done in coming:
+            results[done.diagnostic.kind] = done.result
+            finished(*done)
+    return Diagnosis(inputs.study, sizes, chosen, results)
+
+
+class _Message(NamedTuple, Generic[T]):
+    """News from a thread: a task that has ended, or a step that has failed within a task."""
+
+    ended: Future[T | None] | None
+    failure: BaseException | None
+
+
+def run_side_by_side(tasks: Sequence[Callable[[], T | None]], steps: Steps) -> Generator[T, None, None]:
+    """Yield what tasks return (other than None) as it comes, until all have ended or one has failed.
+
+    Compiling keeps one core busy: tasks in threads of their own use the other cores. A failure is raised at
+    once; steps that other tasks have begun then end by themselves, and nothing waits for them.
+    """
+    messages: queue.SimpleQueue[_Message[T]] = queue.SimpleQueue()
+    steps.on_failure = lambda error: messages.put(_Message(None, error))
+
+    def run(task: Callable[[], T | None]) -> T | None:
+        with double_precision():
+            return task()
+
+    pool = ThreadPoolExecutor(len(tasks))
+    try:
+        for task in tasks:
+            pool.submit(run, task).add_done_callback(lambda future: messages.put(_Message(future, None)))
+        running = len(tasks)
+        while running:
+            ended, failure = messages.get()
+            if failure is not None:
+                raise failure
+            if ended is not None:
+                running -= 1
+                result = ended.result()
+                if result is not None:
+                    yield result
+    finally:
+        steps.stop()
+        pool.shutdown(wait=False)
