@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from hrprob.cli.jax_setup import prepare_jax
-from hrprob.cli.shared import Command, add_import, import_modules, printer, shows_progress
+from hrprob.cli.shared import (
+    Command,
+    add_import,
+    import_modules,
+    named_as_options,
+    printer,
+    shows_progress,
+)
 
 __all__ = ["COMMAND"]
+
+_MARKS = {True: "✓", False: "✗", None: "·"}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +47,30 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     prepare_jax()
     import_modules(arguments.modules)
-    from hrprob.diagnostics.command import run
+    from hrprob._core.tables import kind_or_table
+    from hrprob.diagnostics.experiment import diagnose_experiment
+    from hrprob.io import config
 
-    run(arguments, printer(arguments), sys.argv, progress=shows_progress(arguments))
+    say = printer(arguments)
+    experiment = config.read(arguments.file)
+    if arguments.seed is not None:
+        with named_as_options("seed"):
+            experiment = experiment.replace(seed=arguments.seed)
+    engine = None if arguments.engine is None else kind_or_table("--engine", arguments.engine)
+    diagnosis = diagnose_experiment(
+        experiment,
+        arguments.out,
+        policy=arguments.policy,
+        engine=engine,
+        quick=arguments.quick,
+        command=sys.argv,
+        say=say,
+        progress=shows_progress(arguments),
+    )
+    say("")
+    for verdict in diagnosis.verdicts:
+        say(f"  {_MARKS[verdict.good]} {verdict.words}")
+    say(f"\nreport in {Path(arguments.out, 'report.html')}")
 
 
 COMMAND = Command(

@@ -5,12 +5,10 @@ import json
 import os
 import sys
 
-import jax
 import numpy as np
 import pytest
 
 import hrprob
-from hrprob import cli
 from hrprob.fitting.table import Table, write_table
 from hrprob.fitting.tree import MOST_ENTRIES
 from hrprob.models import base
@@ -34,21 +32,9 @@ class DoubleExponential(Model):
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    """Call the command line in this process, in an empty folder, and put JAX's switches back."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HRPROB_CACHE", "")
-    monkeypatch.setenv("XLA_FLAGS", os.environ.get("XLA_FLAGS", ""))
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    double = jax.config.jax_enable_x64
-
-    def call(*arguments):
-        status = cli.main(["fit", *(str(argument) for argument in arguments)])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    yield call
-    jax.config.update("jax_enable_x64", double)
+def call(call):
+    """Call ``hrprob fit`` in this process."""
+    return lambda *arguments: call("fit", *arguments)
 
 
 @pytest.fixture
