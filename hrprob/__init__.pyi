@@ -9,8 +9,8 @@ from ._core.errors import InvalidInput as InvalidInput
 from .comparison.paired import compare as compare
 from .comparison.sequential import decide as decide
 from .estimation.confidence import ConfidenceSets as ConfidenceSets
-from .estimation.confidence import lipschitz_constants as lipschitz_constants
-from .estimation.glse import GLSE as GLSE
+from .estimation.estimator import GLSE as GLSE
+from .estimation.lipschitz import lipschitz_constants as lipschitz_constants
 from .fitting.fit import fit as fit
 from .fitting.posterior import Posterior as Posterior
 from .lifetime import h as h

@@ -37,9 +37,7 @@ _SLOW = (
     "hrprob/comparison/coverage.py::",
     "hrprob/comparison/paired.py::",
     "hrprob/comparison/sequential.py::hrprob.comparison.sequential.decide",
-    "hrprob/policies/exact_optimism.py::hrprob.policies.exact_optimism.HRUCBExact",
     "informative]",
-    "policies/test_contract.py::test_learns_nothing_from_rounds_not_taken[contextual-ids]",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[cmdp]",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb eager",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb paper]",
@@ -48,14 +46,6 @@ _SLOW = (
 )
 _STUDIES = (
     "hrprob/reproduce/command.py::hrprob.reproduce.command.reproduce",
-    "policies/test_contract.py::test_batched_is_as_one_by_one[bayes",
-    "policies/test_contract.py::test_batched_is_as_one_by_one[ids]",
-    "policies/test_contract.py::test_compiled_is_as_interpreted[bayes",
-    "policies/test_contract.py::test_compiled_is_as_interpreted[ids]",
-    "policies/test_contract.py::test_compiled_is_as_interpreted[contextual-ids]",
-    "policies/test_contract.py::test_compiled_is_as_interpreted[thompson",
-    "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[contextual-ids]",
-    "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[weighted-oful]",
     # Eager and active policies equal their loops in the paper's setting and with extensions, which is tested.
     *(
         f"simulation/test_against_plain.py::test_engine_equals_plain_loop_elsewhere[{policy}"

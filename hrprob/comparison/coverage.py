@@ -56,7 +56,7 @@ def coverage(
     if not marks:
         raise InvalidInput("users", "must not be empty", list(users), "say after which users to look")
     check_count("trials", trials, remedy="a share needs trials")
-    if not hasattr(policy, "sets"):
+    if not hasattr(policy, "confidence_sets"):
         raise InvalidInput("policy", "must have confidence sets", policy.kind, "for example hr-ucb")
     with double_precision():
         inside, radii = _look(problem, policy, marks, trials, seed)
@@ -96,7 +96,7 @@ def _errors(policy: Any, state: Any, theta: Any, phi: Any) -> tuple[jax.Array, j
     """Return how far θ̂ and φ̂ are off in the norms of their sets, and the radii; (2, trials) each."""
 
     def one(state: Any) -> tuple[jax.Array, jax.Array]:
-        shapes, radii = policy.sets(state)
+        shapes, radii = policy.confidence_sets(state)
         errors = []
         for belief, truth in zip(shapes, (theta, phi), strict=True):
             away = belief.mean - truth

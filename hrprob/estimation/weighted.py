@@ -1,17 +1,17 @@
-r"""Feasible generalised least squares for θ and φ, one stay at a time.
+r"""Feasible generalised least squares for θ and φ, updated one stay at a time.
 
 ============  ===============================  ============================================
 symbol        name                             meaning
 ============  ===============================  ============================================
-θ̂, Σ_θ        ``estimates.theta``              normal belief of θ: mean and covariance
-φ̂, Σ_φ        ``estimates.phi``                normal belief of φ: mean and covariance
-w̃             ``counted_variance``             the variance that a stay is counted with
-û, ŵ          ``moments.u``, ``.w``            mean and variance of an action, with deviations
+θ̂, Σ_θ        ``estimates.theta``              normal belief about θ: mean and covariance
+φ̂, Σ_φ        ``estimates.phi``                normal belief about φ: mean and covariance
+w̃             ``weighting_variance``           the variance by which a stay is weighted
+û, ŵ          ``moments.u``, ``.w``            mean and variance of an action, with their sds
 ============  ===============================  ============================================
 
-The paper's estimator weighs all rounds alike. Here a round with variance w counts 1/w in
-the regression for θ, and its squared residual, whose variance is 2w² where outcomes are
-normal, counts 1/(2w²) in the regression for φ:
+The paper's estimator gives all rounds the same weight. Here a round with variance w has weight 1/w
+in the regression for θ, and its squared residual, whose variance is 2w² for normal outcomes,
+has weight 1/(2w²) in the regression for φ:
 
 .. math::
     \Sigma_\theta^{-1} = \frac{d+2}{R_\theta^2} I + \sum \frac{x x^\top}{\tilde w}, \qquad
@@ -21,17 +21,18 @@ normal, counts 1/(2w²) in the regression for φ:
     \Sigma_\varphi^{-1} = \frac{d+2}{R_\varphi^2} I + \sum \frac{M_f^2\, x x^\top}{2\tilde w^2}, \qquad
     \hat\varphi = \Sigma_\varphi \sum \frac{M_f\,(\hat\varepsilon^2 - \text{offset})\, x}{2\tilde w^2},
 
-with residuals ε̂ of the newest θ̂ for every round of the past, by the sums of
+where the residuals ε̂ use the newest θ̂ for every past round, by the sums of
 :mod:`hrprob.estimation.glse`. The ridges are the precisions of normal priors with the
 covariance of the uniform distribution on the balls ‖θ‖ ≤ R_θ, ‖φ‖ ≤ R_φ, so Σ_θ and Σ_φ
-are (to the first order) what a Bayesian would believe.
+are (to first order) posterior covariances.
 
-**Weights.** w̃ is fixed when the stay begins, from what was known then, so that weighted
-sums of noise remain martingales. It is the estimate plus one standard deviation: an estimate
-that is too small at random would let one stay outweigh all others for good.
+**Weights.** w̃ is fixed when the stay begins, from the estimates at that time, so that weighted
+sums of noise remain martingales. It is the estimated variance plus one standard deviation: an
+estimate that is too small by chance would let one stay dominate all others permanently.
 
-**Bounds.** ‖φ‖ ≤ R_φ holds φᵀx to ±R_φ‖x‖. The normal belief of φᵀx is cut to that interval, and
-ŵ is f at the mean of what is left: positive, where f(φ̂ᵀx) itself may be negative. Likewise û.
+**Bounds.** ‖φ‖ ≤ R_φ confines φᵀx to ±R_φ‖x‖. The normal belief about φᵀx is truncated to that
+interval, and ŵ is f at the mean of the truncated distribution, which is positive although
+f(φ̂ᵀx) itself may be negative. û is computed in the same way.
 
 References
 ----------
@@ -59,50 +60,50 @@ __all__ = [
     "Moments",
     "Statistics",
     "add",
-    "counted_variance",
-    "cut_normal",
     "empty",
     "fit",
     "moments",
+    "truncated_normal_moments",
+    "weighting_variance",
 ]
 
-# A normal density this many deviations out is still an ordinary number.
+# The normal density this many standard deviations from its mean does not underflow.
 _FARTHEST = 37.0
 
 
 class Belief(NamedTuple):
-    """What is believed of a vector of coefficients: N(mean, covariance)."""
+    """A normal distribution of a vector of coefficients: N(mean, covariance)."""
 
     mean: jax.Array  # (d,)
     covariance: jax.Array  # (d, d)
 
 
 class Estimates(NamedTuple):
-    """The two beliefs."""
+    """The beliefs about θ and φ."""
 
     theta: Belief
     phi: Belief
 
 
 class Statistics(NamedTuple):
-    """All that the weighted estimators need to know of the past."""
+    """Weighted sums over past stays from which the estimates are computed."""
 
     sample_size: jax.Array  # () rounds
     sum_rx: jax.Array  # (d,) Σ r x / w̃
-    squares: glse.Statistics  # each round counted 1/(2w̃²) times
+    squares: glse.Statistics  # each round with weight 1/(2w̃²)
 
 
 class Moments(NamedTuple):
-    """Mean and variance of the outcomes of some actions, and how well they are known."""
+    """Estimated mean and variance of the outcomes of some actions, and the sds of these estimates."""
 
     u: jax.Array  # (...)
     w: jax.Array  # (...)
-    u_deviation: jax.Array  # (...)
-    w_deviation: jax.Array  # (...)
+    u_sd: jax.Array  # (...)
+    w_sd: jax.Array  # (...)
 
 
 def empty(dimension: int, bounds: Any) -> tuple[Statistics, Estimates]:
-    """Return what is known before the first stay: the priors.
+    """Return the statistics and beliefs before the first stay: no data, and the priors.
 
     Examples
     --------
@@ -130,20 +131,20 @@ def add(
     link: Any,
     variances: tuple[jax.Array, jax.Array],
 ) -> tuple[Statistics, Estimates]:
-    """Add a stay of some rounds under one context.
+    """Add one stay: a number of rounds under one context.
 
     Parameters
     ----------
     statistics, estimates : Statistics, Estimates
-        What is known so far.
+        Those before this stay.
     x : Array, shape (d,)
         The context.
     rounds, total, squares : scalar
-        The number of outcomes, their sum and the sum of their squares; all 0 for none.
+        The number of outcomes, their sum and the sum of their squares; all 0 if there are none.
     link : Affine
         f.
     variances : pair of scalars
-        w̃ for the regression of θ and for that of φ.
+        w̃ in the regression for θ, and in the regression for φ.
     """
     for_theta, for_phi = 1.0 / variances[0], 0.5 / variances[1] ** 2
     covariance = glse.sherman_morrison(estimates.theta.covariance, x, rounds * for_theta)
@@ -162,57 +163,57 @@ def add(
 
 
 def moments(estimates: Estimates, contexts: jax.Array, link: Any, bounds: Any, floor: Any) -> Moments:
-    """Return mean and variance of the outcomes of contexts (..., d), each belief cut to its bounds.
+    """Return mean and variance of the outcomes of contexts (..., d), with each belief truncated to its bounds.
 
     Parameters
     ----------
     estimates : Estimates
-        The two beliefs.
+        The beliefs about θ and φ.
     contexts : Array, shape (..., d)
         The contexts.
     link, bounds : Affine, Bounds
-        f, and the norms that θ and φ are held to.
+        f, and the bounds of ‖θ‖ and ‖φ‖.
     floor : float
-        Least variance that is returned.
+        The smallest variance that is returned.
     """
     length = jnp.sqrt(contract(contexts, contexts))
-    u, u_deviation = _along(estimates.theta, contexts, bounds.theta * length)
-    v, v_deviation = _along(estimates.phi, contexts, bounds.phi * length)
-    return Moments(u, jnp.maximum(link(v), floor), u_deviation, link.slope * v_deviation)
+    u, u_sd = _along(estimates.theta, contexts, bounds.theta * length)
+    v, v_sd = _along(estimates.phi, contexts, bounds.phi * length)
+    return Moments(u, jnp.maximum(link(v), floor), u_sd, link.slope * v_sd)
 
 
 def _along(belief: Belief, contexts: jax.Array, most: jax.Array) -> tuple[jax.Array, jax.Array]:
     variance = jnp.maximum(quadratic_form(belief.covariance, contexts), 0.0)
-    return cut_normal(contract(contexts, belief.mean), jnp.sqrt(variance), -most, most)
+    return truncated_normal_moments(contract(contexts, belief.mean), jnp.sqrt(variance), -most, most)
 
 
 @float64
-def cut_normal(
-    mean: ArrayLike, deviation: ArrayLike, low: ArrayLike, high: ArrayLike
+def truncated_normal_moments(
+    mean: ArrayLike, sd: ArrayLike, low: ArrayLike, high: ArrayLike
 ) -> tuple[jax.Array, jax.Array]:
-    """Return mean and standard deviation of a normal number given that it lies in [low, high].
+    """Return mean and standard deviation of a normal distribution truncated to [low, high].
 
     Examples
     --------
-    >>> mean, deviation = cut_normal(0.0, 1.0, 0.0, 50.0)
-    >>> f"{mean:.6f}, {deviation:.6f}"
+    >>> mean, sd = truncated_normal_moments(0.0, 1.0, 0.0, 50.0)
+    >>> f"{mean:.6f}, {sd:.6f}"
     '0.797885, 0.602810'
-    >>> f"{cut_normal(0.0, 1.0, 60.0, 61.0)[0]:.6f}"
+    >>> f"{truncated_normal_moments(0.0, 1.0, 60.0, 61.0)[0]:.6f}"
     '60.000000'
     """
-    mean, deviation, low, high = (jnp.asarray(value, dtype=float) for value in (mean, deviation, low, high))
-    scale = jnp.maximum(deviation, 1e-150)
+    mean, sd, low, high = (jnp.asarray(value, dtype=float) for value in (mean, sd, low, high))
+    scale = jnp.maximum(sd, 1e-150)
     a, b = (low - mean) / scale, (high - mean) / scale
-    # Mirrored where the interval lies above the mean: in the lower tail Φ keeps its digits.
+    # Mirrored where the interval lies above the mean, because Φ is accurate in the lower tail only.
     mirrored = a + b > 0
     a, b = jnp.where(mirrored, -b, a), jnp.where(mirrored, -a, b)
     a, b = jnp.maximum(a, -_FARTHEST - 1.0), jnp.maximum(b, -_FARTHEST)
     mass = jnp.maximum(_cdf(b) - _cdf(a), 1e-305)
     at_a, at_b = _pdf(a), _pdf(b)
     shift = (at_a - at_b) / mass
-    share = 1.0 + (a * at_a - b * at_b) / mass - shift * shift
-    # Rounding can leave a share of −1e-16, and far out only that it is small is known.
-    spread = scale * jnp.sqrt(jnp.clip(share, 1e-4, 1.0))
+    ratio = 1.0 + (a * at_a - b * at_b) / mass - shift * shift
+    # Rounding can make the ratio −1e-16, and far in the tail it is only known to be small.
+    spread = scale * jnp.sqrt(jnp.clip(ratio, 1e-4, 1.0))
     middle = mean + scale * jnp.where(mirrored, -shift, shift)
     return jnp.clip(middle, low, high), jnp.minimum(spread, 0.5 * (high - low))
 
@@ -227,7 +228,7 @@ def _cdf(z: jax.Array) -> jax.Array:
 
 @float64
 def fit(contexts: ArrayLike, outcomes: ArrayLike, link: Any, bounds: Any, floor: float = 0.01) -> Estimates:
-    """Return the estimates from contexts (n, d) and outcomes (n,), taken in their order.
+    """Return the estimates from contexts (n, d) and outcomes (n,), added in their order.
 
     Examples
     --------
@@ -247,17 +248,17 @@ def fit(contexts: ArrayLike, outcomes: ArrayLike, link: Any, bounds: Any, floor:
 
 @jax.jit
 def _fit(x: jax.Array, r: jax.Array, link: Any, bounds: Any, floor: Any) -> Estimates:
-    def step(known: Any, sample: tuple[jax.Array, jax.Array]) -> tuple[Any, None]:
+    def step(carry: Any, sample: tuple[jax.Array, jax.Array]) -> tuple[Any, None]:
         context, outcome = sample
-        statistics, estimates = known
-        counted = counted_variance(estimates, context, link, bounds, floor)
+        statistics, estimates = carry
+        variance = weighting_variance(estimates, context, link, bounds, floor)
         squares = outcome * outcome
-        return add(statistics, estimates, context, 1.0, outcome, squares, link, (counted, counted)), None
+        return add(statistics, estimates, context, 1.0, outcome, squares, link, (variance, variance)), None
 
     return jax.lax.scan(step, empty(x.shape[1], bounds), (x, r))[0][1]
 
 
-def counted_variance(estimates: Estimates, x: jax.Array, link: Any, bounds: Any, floor: Any) -> jax.Array:
-    """Return w̃: the estimated variance and one standard deviation of it."""
-    believed = moments(estimates, x, link, bounds, floor)
-    return believed.w + believed.w_deviation
+def weighting_variance(estimates: Estimates, x: jax.Array, link: Any, bounds: Any, floor: Any) -> jax.Array:
+    """Return w̃: the estimated variance plus one standard deviation of the estimate."""
+    estimated = moments(estimates, x, link, bounds, floor)
+    return estimated.w + estimated.w_sd

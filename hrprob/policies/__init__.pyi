@@ -1,5 +1,4 @@
 from .base import POLICIES as POLICIES
-from .base import Learner as Learner
 from .base import Policy as Policy
 from .base import Seen as Seen
 from .base import make_policy as make_policy
@@ -21,6 +20,7 @@ from .kl_ulcb import KLULCB as KLULCB
 from .linucb import LinUCB as LinUCB
 from .oracle import Oracle as Oracle
 from .random import Random as Random
+from .sample_set import Learner as Learner
 from .sigma_max import SigmaMaxUCB as SigmaMaxUCB
 from .thompson import Thompson as Thompson
 from .thompson_conjugate import ThompsonHomoscedastic as ThompsonHomoscedastic

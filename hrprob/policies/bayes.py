@@ -16,7 +16,6 @@ NumPyro is imported when such a policy is made, not with this module: a run of o
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, NamedTuple, Self
 
 import jax
@@ -29,8 +28,10 @@ from hrprob._core.records import record, set_frozen, with_fields
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.observations import Stays, pad, rounds, stays
 from hrprob.policies import ledger
-from hrprob.policies.base import Learner, Seen
+from hrprob.policies.base import Seen
 from hrprob.policies.ledger import Ledger
+from hrprob.policies.sample_set import Learner
+from hrprob.policies.schedule import refit_times
 from hrprob.problem import Problem
 
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
@@ -198,23 +199,6 @@ class BayesLearner(Learner):
         theta, phi = target.coefficients(z)
         u, w = target.setting.moments(theta, phi, contexts)
         return self.known.value(u, w, beta)
-
-
-def refit_times(users: int, factor: float, warmup: int = 0) -> np.ndarray:
-    """Return, for every number of users from 0 on, whether the posterior is fitted when they have left.
-
-    Examples
-    --------
-    >>> np.flatnonzero(refit_times(40, 1.5)).tolist()
-    [1, 2, 3, 5, 8, 12, 18, 27]
-    """
-    due = np.zeros(users + 1, dtype=bool)
-    due[: warmup + 1] = warmup > 0
-    count = 1
-    while count <= users:
-        due[count] = True
-        count = max(count + 1, math.ceil(count * factor))
-    return due
 
 
 def _check_engine(engine: Any, target: Any) -> None:

@@ -87,8 +87,8 @@ def information(moments: Moments, rounds: jax.Array) -> jax.Array:
     >>> f"{information(Moments(one, one, one, 0 * one), one)[0]:.4f}"  # ln(2)/2
     '0.3466'
     """
-    of_mean = jnp.log1p(rounds * moments.u_deviation**2 / moments.w)
-    of_variance = jnp.log1p(rounds * moments.w_deviation**2 / (2.0 * moments.w**2))
+    of_mean = jnp.log1p(rounds * moments.u_sd**2 / moments.w)
+    of_variance = jnp.log1p(rounds * moments.w_sd**2 / (2.0 * moments.w**2))
     return 0.5 * (of_mean + of_variance)
 
 

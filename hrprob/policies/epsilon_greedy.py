@@ -1,10 +1,11 @@
-r"""ε-greedy: greedy, but for a random action now and then.
+r"""ε-greedy: greedy, except for uniformly random actions with a decreasing probability.
 
 User t is served a uniformly random action with probability
 
 .. math:: \varepsilon_t = \min(1, \varepsilon\, t^{-\kappa}),
 
-and else the action of largest estimated value. κ = 0 explores for ever; κ = ½ explores √T users of T.
+and the action of largest estimated value otherwise. κ = 0 explores at a constant rate; κ = ½ explores
+with about 2ε√T of T users.
 
 References
 ----------
@@ -14,47 +15,30 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen
-from hrprob.policies.base import Seen, register
-from hrprob.policies.greedy import Greedy
-from hrprob.policies.learners import GLSEState
+from hrprob.policies.base import register
+from hrprob.policies.greedy import CountedState, CountingGreedy
 
 __all__ = ["EpsilonGreedy"]
 
 
-class EpsilonGreedyState(NamedTuple):
-    """The estimates, and how many users they have seen."""
-
-    learned: GLSEState
-    users: jax.Array  # () who have left
-
-    @property
-    def sample_size(self) -> jax.Array:
-        """|S|, the number of rounds in the sample set."""
-        return self.learned.sample_size
-
-    @property
-    def inverse(self) -> jax.Array:
-        """V⁻¹."""
-        return self.learned.inverse
-
-
 @register("epsilon-greedy")
-class EpsilonGreedy(Greedy):
-    """Serve the action of largest estimated value, or a random one with a probability that falls.
+class EpsilonGreedy(CountingGreedy):
+    """Select the action of largest estimated value, or a random one with decreasing probability.
 
     Parameters
     ----------
-    epsilon : float
-        ε, the probability at the first user, or above 1 for some users at random to begin with.
-    decay : float
-        κ, in [0, 1].
+    epsilon : float, default 1
+        ε, the probability of a random action for the first user; above 1, several first users are
+        certain to be served a random action.
+    decay : float, default 0.5
+        κ in [0, 1], the exponent at which the probability decreases.
     ridge, variance_floor, growth, samples, eager, warmup
         As for every policy on the GLSE.
     """
@@ -67,27 +51,15 @@ class EpsilonGreedy(Greedy):
         set_frozen(
             self,
             epsilon=check_number("epsilon", self.epsilon, low=0, remedy="0 is greedy"),
-            decay=check_number("decay", self.decay, low=0, high=1, remedy="0 explores for ever"),
+            decay=check_number("decay", self.decay, low=0, high=1, remedy="0 explores at a constant rate"),
         )
 
-    def init(self) -> Any:
-        """Return the state before the first user."""
-        return EpsilonGreedyState(super().init(), jnp.zeros(()))
-
-    def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(self, state: CountedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the greedy action, or a random one."""
         probability = jnp.minimum(self.epsilon * (state.users + 1.0) ** -self.decay, 1.0)
-        # One number decides both: given that it is below the probability, it is uniform there.
+        # One uniform number serves both purposes: given that it is below the probability, it is uniform there.
         number = jax.random.uniform(key)
         actions = contexts.shape[0]
-        place = jnp.floor(actions * number / jnp.maximum(probability, 1e-300)).astype(jnp.int32)
-        greedy = super().select(state.learned, key, contexts, beta)
-        return jnp.where(number < probability, jnp.minimum(place, actions - 1), greedy)
-
-    def update(self, state: Any, seen: Seen) -> Any:
-        """Learn from what was seen."""
-        return EpsilonGreedyState(super().update(state.learned, seen), state.users)
-
-    def depart(self, state: EpsilonGreedyState, user: jax.Array) -> EpsilonGreedyState:
-        """Count the user."""
-        return state._replace(users=state.users + 1.0)
+        random = jnp.floor(actions * number / jnp.maximum(probability, 1e-300)).astype(jnp.int32)
+        greedy = self.greedy(state, key, contexts, beta)
+        return jnp.where(number < probability, jnp.minimum(random, actions - 1), greedy)

@@ -1,7 +1,7 @@
-r"""Greedy: the estimates taken for the truth, index h_β(θ̂ᵀx, f(φ̂ᵀx)).
+r"""Greedy: the action of largest estimated value, index h_β(θ̂ᵀx, f(φ̂ᵀx)).
 
-Where contexts vary from user to user they explore for free and greedy is hard to
-beat; where they do not, it can lock in for good [1]_.
+Where contexts vary from user to user they provide exploration at no cost, and greedy is hard to
+beat; where they do not, it can select a suboptimal action permanently [1]_.
 
 References
 ----------
@@ -11,21 +11,66 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from hrprob.policies.base import register
-from hrprob.policies.learners import GLSELearner
+from hrprob._core.records import record
+from hrprob.policies.base import Seen, register
+from hrprob.policies.learners import GLSELearner, GLSEState
 
-__all__ = ["Greedy"]
+__all__ = ["CountedState", "CountingGreedy", "Greedy"]
 
 
 @register("greedy")
 class Greedy(GLSELearner):
-    """Serve the action of largest estimated value (GLSE plugged in, no exploration)."""
+    """Select the action of largest estimated value (plug-in GLSE, no exploration).
+
+    Parameters
+    ----------
+    ridge, variance_floor, growth, samples, eager, warmup
+        As for every policy on the GLSE.
+    """
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return argmax of h at the estimates."""
+        """Return the action of largest value at the estimates."""
         return jnp.argmax(self.known.value(*self.plug_in(state, contexts), beta))
+
+
+class CountedState(NamedTuple):
+    """The state of the estimator, and the number of users who have left."""
+
+    learned: GLSEState
+    users: jax.Array  # ()
+
+    @property
+    def sample_size(self) -> jax.Array:
+        """|S|, the number of rounds in the sample set."""
+        return self.learned.sample_size
+
+    @property
+    def inverse(self) -> jax.Array:
+        """V⁻¹."""
+        return self.learned.inverse
+
+
+@record()
+class CountingGreedy(Greedy):
+    """A greedy policy whose exploration depends on the number of users so far."""
+
+    def init(self) -> Any:
+        """Return the state before the first user."""
+        return CountedState(super().init(), jnp.zeros(()))
+
+    def greedy(self, state: CountedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return the action of largest value at the estimates."""
+        return super().select(state.learned, key, contexts, beta)
+
+    def update(self, state: Any, seen: Seen) -> Any:
+        """Update the estimates."""
+        return CountedState(super().update(state.learned, seen), state.users)
+
+    def depart(self, state: CountedState, user: jax.Array) -> CountedState:
+        """Count the user."""
+        return state._replace(users=state.users + 1.0)

@@ -1,16 +1,15 @@
-r"""Greedy-first: greedy while what it plays stays diverse, optimism from then on [1]_.
+r"""Greedy-first: greedy while the served contexts are diverse, optimism from then on [1]_.
 
-Greedy learns all there is to learn as long as the contexts that it serves span the space:
+Greedy learns θ and φ in all directions as long as the served contexts span the space:
 
 .. math:: \lambda_{\min}\Bigl(\sum_{s \le t} x_s x_s^\top\Bigr) \ge \tfrac14 \lambda_0 t .
 
-Whenever the users have grown by 5 % this is checked, one context a user, and if it fails, greedy has
-come to an end: from then on the policy is HR-UCB on the weighted estimator
-(:mod:`hrprob.policies.weighted`).
+This is checked whenever the number of users has grown by 5 %, with one context per user. Once it
+fails, the policy is HR-UCB on the weighted estimator (:mod:`hrprob.policies.weighted`) from then on.
 
-The paper takes λ₀ as known, or from a first stretch of users. Here it is half the least
-eigenvalue of the contexts *offered* so far, all actions of a user alike: what a choice without
-preference would bring. No check is made before 8d users.
+The paper assumes that λ₀ is known, or estimates it from the first users. Here it is half the least
+eigenvalue for the contexts *offered* so far, averaged over the actions of each user: that of a uniformly
+random choice. No check is made before 8d users.
 
 References
 ----------
@@ -30,9 +29,9 @@ from hrprob._core.records import with_fields
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import eigh
 from hrprob.policies.base import Seen, register
-from hrprob.policies.bayes import refit_times
 from hrprob.policies.learners import WeightedState
-from hrprob.policies.radius import Radii
+from hrprob.policies.radii.base import Radii
+from hrprob.policies.schedule import refit_times
 from hrprob.policies.weighted import HRUCBWeighted
 from hrprob.problem import Problem
 
@@ -44,11 +43,11 @@ _GROWTH = 1.05
 
 
 class GreedyFirstState(NamedTuple):
-    """What was learned, what was served and offered, and whether greedy has come to an end."""
+    """The state of the estimator, the contexts served and offered, and whether the policy explores."""
 
     learned: WeightedState
-    served: jax.Array  # (d, d) Σ xxᵀ, one context a stay, or a round of an eager policy
-    offered: jax.Array  # (d, d) the same, as a mean over the actions of each user
+    served: jax.Array  # (d, d) Σ xxᵀ, one context per stay, or per round of an eager policy
+    offered: jax.Array  # (d, d) Σ of the mean of xxᵀ over the actions offered
     exploring: jax.Array  # () 0 or 1
 
     @property
@@ -59,12 +58,12 @@ class GreedyFirstState(NamedTuple):
 
 @register("greedy-first")
 class GreedyFirst(HRUCBWeighted):
-    """Serve greedily while the contexts served stay diverse, and optimistically from then on.
+    """Select greedily while the served contexts are diverse, and optimistically from then on.
 
     Parameters
     ----------
     delta, radius, xi
-        The width of the optimism; see :mod:`hrprob.policies.weighted`.
+        The radii of the confidence sets, as for HR-UCB on the weighted estimator.
     variance_floor, growth, eager, warmup
         As for every policy on the weighted estimator.
     """
@@ -72,7 +71,7 @@ class GreedyFirst(HRUCBWeighted):
     due: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def bind(self, problem: Problem, users: int) -> Self:
-        """Return the policy with the times of its checks."""
+        """Return the policy with the schedule of its checks."""
         bound = super().bind(problem, users)
         due = refit_times(self.warmup + users, _GROWTH)
         due[: _FIRST_CHECK * problem.dimension] = False
@@ -84,16 +83,16 @@ class GreedyFirst(HRUCBWeighted):
         return GreedyFirstState(super().init(), nothing, nothing, jnp.zeros(()))
 
     def radii(self, state: Any) -> Radii:
-        """Return no width while greedy, and that of the optimism after that."""
-        wide = super().radii(state.learned)
-        return Radii(state.exploring * wide.theta, state.exploring * wide.phi)
+        """Return radii of 0 while greedy, and those of the confidence sets after that."""
+        radii = super().radii(state.learned)
+        return Radii(state.exploring * radii.theta, state.exploring * radii.phi)
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return argmax of the largest value within the width."""
+        """Return the action of largest value within the radii."""
         return jnp.argmax(self.optimistic(state.learned, contexts, beta, self.radii(state)))
 
     def update(self, state: Any, seen: Seen) -> GreedyFirstState:
-        """Learn from what was seen, and note how diverse it was."""
+        """Update the estimates, and the sums of contexts served and offered."""
         x, contexts = seen.context, seen.contexts
         offered = jnp.mean(contexts[:, :, None] * contexts[:, None, :], axis=0)
         return GreedyFirstState(
@@ -104,7 +103,7 @@ class GreedyFirst(HRUCBWeighted):
         )
 
     def depart(self, state: GreedyFirstState, user: jax.Array) -> GreedyFirstState:
-        """Check the diversity where it is time."""
+        """Check the diversity at the scheduled users."""
 
         def check(exploring: jax.Array) -> jax.Array:
             least = eigh(jnp.stack([state.served, state.offered]))[0][:, 0]

@@ -25,19 +25,30 @@ import jax.numpy as jnp
 from hrprob.estimation.weighted import Belief, Estimates
 from hrprob.policies.base import register
 from hrprob.policies.learners import GLSELearner, norm_of
-from hrprob.policies.radius import Optimist, OptimistState, Radii
+from hrprob.policies.optimism import Optimist, OptimistState
+from hrprob.policies.radii.base import Radii
 
 __all__ = ["HRUCB"]
 
 
 @register("hr-ucb")
 class HRUCB(Optimist, GLSELearner):
-    """Serve the action of largest optimistic lifetime (the paper's policy).
+    """Select the action of largest upper confidence bound on the expected lifetime (the paper's policy).
 
     Parameters
     ----------
-    growth, delta, radius, xi, variance_max, c1, c2, c3, c4
-        The width; see :mod:`hrprob.policies.radius`.
+    growth : float, default 5
+        K, the growth of the sample set per user.
+    delta : float, default 0.1
+        δ, the probability that a confidence set misses the truth.
+    radius : {"paper", "corrected", "released", "constant", "calibrated"}, default "released"
+        The radii of the confidence sets; see :mod:`hrprob.policies.radii`.
+    xi : float, optional
+        The radius itself, with ``radius="constant"``.
+    variance_max : float, optional
+        σ²_max; by default f at the bound of ‖φ‖.
+    c1, c2, c3, c4 : float, default 1
+        Constants for which the theory gives no values; c3 and c4 may be "computed".
     ridge, variance_floor, samples, eager, warmup
         As for every policy on the GLSE.
 
@@ -51,14 +62,14 @@ class HRUCB(Optimist, GLSELearner):
     """
 
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return argmax of Q."""
+        """Return the action of largest Q."""
         value = self.known.value(*self.plug_in(state.learned, contexts), beta)
         return jnp.argmax(
-            value + self.width.xi(state.width, state.sample_size) * norm_of(state.inverse, contexts)
+            value + self.width.xi(state.width, state.learned) * norm_of(state.inverse, contexts)
         )
 
-    def sets(self, state: OptimistState) -> tuple[Estimates, Radii]:
+    def confidence_sets(self, state: OptimistState) -> tuple[Estimates, Radii]:
         """Return the confidence sets: centres and shapes of two ellipsoids, and their radii."""
         theta, phi, inverse = state.learned.estimates
         shapes = Estimates(Belief(theta, inverse), Belief(phi, inverse))
-        return shapes, self.width.radii(state.width, state.sample_size)
+        return shapes, self.width.radii(state.width, state.learned)

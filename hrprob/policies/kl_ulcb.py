@@ -1,19 +1,20 @@
 r"""KL-ULCB, for bandits with abandonment and finitely many arms [1]_.
 
-An arm a is liked with probability μ_a. With n_a tries, a mean μ̂_a and k users so far, its bounds are
+An arm a is liked with probability μ_a. After n_a pulls with mean μ̂_a, and with k users so far, its
+confidence bounds are
 
 .. math::
     U_a = \max\{q : n_a\,\mathrm{kl}(\hat\mu_a, q) \le \ln k + 3 \ln\ln k\}, \qquad
     L_a = \min\{q : \text{the same}\},
 
-kl being the divergence of two coins. A user who liked the last item is served the arm of largest U, one who
-did not the arm of largest L: optimism where a dislike is forgiven, caution where it
-is not.
+where kl is the Kullback–Leibler divergence between Bernoulli distributions. A user who liked the last
+item is served the arm of largest U, a user who did not the arm of largest L: optimism where a dislike has
+no consequence, pessimism where it has.
 
-**The reduced setting.** The policy knows arms by their numbers and users by what they liked. That is
-this problem where all users have one action set and one level β: an arm is liked if
-its outcome is not below β. A dislike is never forgiven here, so a user who is still there has
-liked everything, and the cautious half is never called upon: what remains is KL-UCB, round by round.
+**The reduced setting.** The policy distinguishes arms by their numbers and users by what they liked. This
+corresponds to hrprob's problem if all users have one action set and one satisfaction level β: an arm is
+liked if its outcome is not below β. Here every dislike makes the user leave, so a user who is present has
+liked everything, and L is never used: the policy is KL-UCB [2]_, applied every round.
 
 References
 ----------
@@ -43,22 +44,22 @@ _HALVINGS = 40
 
 
 class KLULCBState(NamedTuple):
-    """How often each arm was tried and liked, and the users so far."""
+    """Pulls and likes of each arm, and the number of users so far."""
 
     tries: jax.Array  # (actions,)
     likes: jax.Array  # (actions,)
-    users: jax.Array  # () who have left
+    users: jax.Array  # () number of users who have left
 
 
 def _divergence(p: jax.Array, q: jax.Array) -> jax.Array:
-    """Return kl(p, q) of two coins, for q in (0, 1)."""
+    """Return kl(p, q) of two Bernoulli distributions, for q in (0, 1)."""
     heads = jnp.where(p > 0, p * jnp.log(jnp.maximum(p, 1e-300) / q), 0.0)
     tails = jnp.where(p < 1, (1.0 - p) * jnp.log(jnp.maximum(1.0 - p, 1e-300) / (1.0 - q)), 0.0)
     return heads + tails
 
 
 def upper_bound(mean: jax.Array, most: jax.Array) -> jax.Array:
-    """Return the largest q with kl(mean, q) at most ``most``, to 1e-12.
+    """Return the largest q with kl(mean, q) at most ``most``, by bisection to 1e-12.
 
     Examples
     --------
@@ -80,14 +81,16 @@ def upper_bound(mean: jax.Array, most: jax.Array) -> jax.Array:
 
 @register("kl-ulcb")
 class KLULCB(Policy):
-    """Serve the arm of largest upper bound on the probability that it is liked.
+    """Select the arm of largest upper confidence bound on the probability that it is liked.
 
     Parameters
     ----------
-    constant : float
-        What ln ln k is multiplied by: 3 as analysed, 0 as often played.
-    eager : bool
-        Whether the arm may change within a stay, as published.
+    constant : float, default 3
+        The factor of ln ln k: 3 in the analysis, 0 often used in practice.
+    eager : bool, default True
+        Select an arm every round, as published, instead of one arm per user.
+    warmup : int
+        As for every policy.
     """
 
     eager: Any = dataclasses.field(default=True, kw_only=True)
@@ -95,16 +98,16 @@ class KLULCB(Policy):
 
     def check(self) -> None:
         """Check the constant."""
-        remedy = "3 is that of the analysis, 0 is often played"
+        remedy = "3 is that of the analysis, 0 is often used in practice"
         set_frozen(self, constant=check_number("constant", self.constant, low=0, remedy=remedy))
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy for this problem, if it has one set of arms and one level."""
         bound = super().bind(problem, users)
-        sets = problem.sets
-        if sets is None or len(sets) != 1:
-            remedy = "arms are known by their numbers alone; make one set of contexts"
-            got = "endlessly many" if sets is None else len(sets)
+        context_sets = problem.sets
+        if context_sets is None or len(context_sets) != 1:
+            remedy = "arms are distinguished by their numbers alone; use one context set"
+            got = "infinitely many" if context_sets is None else len(context_sets)
             raise InvalidInput("contexts.sets", "must be a single set for kl-ulcb", got, remedy)
         low, high = problem.satisfaction.support
         if low != high or not math.isfinite(low):
@@ -118,16 +121,16 @@ class KLULCB(Policy):
         return KLULCBState(nothing, nothing, jnp.zeros(()))
 
     def select(self, state: KLULCBState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return an arm never tried, or that of largest U."""
+        """Return an arm that was never pulled, or the arm of largest U."""
         k = state.users + 1.0
-        # ln ln k is taken from k = 3 on, where it is positive.
+        # ln ln k is positive from k = 3 on.
         budget = jnp.log(k) + self.constant * jnp.log(jnp.log(jnp.maximum(k, 3.0)))
         mean = state.likes / jnp.maximum(state.tries, 1.0)
         bound = upper_bound(mean, budget / jnp.maximum(state.tries, 1.0))
         return jnp.argmax(jnp.where(state.tries > 0, bound, 2.0))
 
     def update(self, state: KLULCBState, seen: Seen) -> KLULCBState:
-        """Count what was tried and liked: all rounds but the one that made the user leave."""
+        """Count pulls and likes: every round is liked except the last one of a user who leaves."""
         liked = seen.played - jnp.where(seen.left, 1.0, 0.0)
         return KLULCBState(
             state.tries.at[seen.action].add(seen.played),

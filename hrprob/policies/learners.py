@@ -1,8 +1,8 @@
-"""The estimators that policies learn with, one user at a time.
+"""The bases of policies by their estimator, updated one user at a time.
 
-:class:`RidgeLearner` keeps what θ̂ needs, :class:`GLSELearner` what θ̂ and φ̂ need, both with
-V⁻¹ carried along by rank-one updates. :class:`WeightedLearner` weighs every stay by its
-variance, and knows how sure it is.
+:class:`RidgeLearner` estimates θ by ridge regression, :class:`GLSELearner` θ and φ by the GLSE, both with
+rank-one updates of V⁻¹. :class:`WeightedLearner` weights every stay by its variance, and has covariances
+of its estimates.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from hrprob._core.errors import check_number
 from hrprob._core.records import record, set_frozen
 from hrprob.estimation import glse, weighted
 from hrprob.numerics.products import contract, quadratic_form
-from hrprob.policies.base import Learner, Seen
+from hrprob.policies.base import Seen
+from hrprob.policies.sample_set import Learner
 
 __all__ = [
     "GLSELearner",
@@ -33,7 +34,7 @@ _LEAST_RIDGE = 1e-6
 
 
 class RidgeState(NamedTuple):
-    """θ̂ = V⁻¹ Σ r x and what moves it."""
+    """θ̂ = V⁻¹ Σ r x, and the sums from which it is computed."""
 
     sample_size: jax.Array  # () |S|
     inverse: jax.Array  # (d, d) V⁻¹
@@ -42,7 +43,7 @@ class RidgeState(NamedTuple):
 
 
 class GLSEState(NamedTuple):
-    """The statistics of the GLSE and the estimates that they give."""
+    """The statistics of the GLSE, and the estimates computed from them."""
 
     statistics: glse.Statistics
     estimates: glse.Estimates
@@ -59,7 +60,7 @@ class GLSEState(NamedTuple):
 
 
 class WeightedState(NamedTuple):
-    """The statistics of the weighted estimator and what is believed by them."""
+    """The statistics of the weighted estimator, and the beliefs computed from them."""
 
     statistics: weighted.Statistics
     estimates: weighted.Estimates
@@ -72,7 +73,7 @@ class WeightedState(NamedTuple):
 
 def norm_of(inverse: jax.Array, contexts: jax.Array) -> jax.Array:
     """Return ‖x‖_{V⁻¹} of each context (actions, d)."""
-    # Rounding can carry a form that is zero in exact arithmetic just below it.
+    # Rounding can make a quadratic form that is 0 in exact arithmetic slightly negative.
     return jnp.sqrt(jnp.maximum(quadratic_form(inverse, contexts), 0.0))
 
 
@@ -82,8 +83,8 @@ class RidgeLearner(Learner):
 
     Parameters
     ----------
-    ridge : float
-        λ. With 0, V is kept invertible by 1e-6, which is far below any estimate's error.
+    ridge : float, default 1
+        λ. With 0, 1e-6 is used to keep V invertible, which is negligible beside the estimation error.
     """
 
     has_leverage: ClassVar[bool] = True
@@ -106,7 +107,7 @@ class RidgeLearner(Learner):
         )
 
     def update(self, state: Any, seen: Seen) -> Any:
-        """Add the sampled rounds, and move θ̂."""
+        """Add the sampled rounds and update θ̂."""
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         sum_rx = state.sum_rx + seen.total * seen.context
         return RidgeState(state.sample_size + seen.sampled, inverse, sum_rx, contract(inverse, sum_rx))
@@ -118,10 +119,10 @@ class GLSELearner(Learner):
 
     Parameters
     ----------
-    ridge : float
+    ridge : float, default 1
         λ, above 0.
-    variance_floor : float
-        Least variance that an estimate f(φ̂ᵀx) is taken for.
+    variance_floor : float, default 0.01
+        The smallest estimated variance: f(φ̂ᵀx) is clipped to it from below.
     """
 
     has_leverage: ClassVar[bool] = True
@@ -149,7 +150,7 @@ class GLSELearner(Learner):
         return GLSEState(glse.empty(d), glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge))
 
     def update(self, state: Any, seen: Seen) -> Any:
-        """Add the sampled rounds, and move θ̂ and φ̂."""
+        """Add the sampled rounds and update θ̂ and φ̂."""
         statistics = glse.add(state.statistics, seen.context, seen.sampled, seen.total, seen.squares)
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         return GLSEState(statistics, glse.estimate(statistics, inverse, self.known.link))
@@ -167,14 +168,14 @@ class WeightedLearner(Learner):
 
     Parameters
     ----------
-    variance_floor : float
-        Least variance that an action is taken to have.
+    variance_floor : float, default 0.01
+        The smallest estimated variance of an action.
     """
 
     variance_floor: Any = dataclasses.field(default=0.01, kw_only=True)
 
     def __post_init__(self) -> None:
-        remedy = "no action is taken to have a smaller variance"
+        remedy = "estimated variances are clipped to it from below"
         floor = check_number("variance_floor", self.variance_floor, low=0, open_low=True, remedy=remedy)
         set_frozen(self, variance_floor=floor)
         super().__post_init__()
@@ -184,7 +185,7 @@ class WeightedLearner(Learner):
         return WeightedState(*weighted.empty(self.known.dimension, self.known.bounds))
 
     def update(self, state: Any, seen: Seen) -> Any:
-        """Add the sampled rounds, and move both beliefs."""
+        """Add the sampled rounds and update both beliefs."""
         added = weighted.add(
             state.statistics,
             state.estimates,
@@ -193,19 +194,19 @@ class WeightedLearner(Learner):
             seen.total,
             seen.squares,
             self.known.link,
-            self.counted(state, seen.context),
+            self.weighting(state, seen.context),
         )
         return WeightedState(*added)
 
-    def counted(self, state: WeightedState, context: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return the variances that a stay is counted with, for θ and for φ."""
+    def weighting(self, state: WeightedState, context: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return the variances by which a stay is weighted, for θ and for φ."""
         known = self.known
-        variance = weighted.counted_variance(
+        variance = weighted.weighting_variance(
             state.estimates, context, known.link, known.bounds, self.variance_floor
         )
         return variance, variance
 
     def moments(self, state: WeightedState, contexts: jax.Array) -> weighted.Moments:
-        """Return what is believed of the outcomes of each context (actions, d)."""
+        """Return mean and variance of the outcomes of each context (actions, d), and their sds."""
         known = self.known
         return weighted.moments(state.estimates, contexts, known.link, known.bounds, self.variance_floor)

@@ -1,4 +1,4 @@
-r"""LinUCB: optimism about the mean, blind to the variance and to β.
+r"""LinUCB: optimism about the mean, without regard to the variance and to β.
 
 Index :math:`\hat\theta^\top x + \alpha \lVert x\rVert_{V^{-1}}` [1]_. The released program
 has no ridge (``ridge=0``) and learns from every round.
@@ -27,12 +27,14 @@ __all__ = ["LinUCB"]
 
 @register("linucb")
 class LinUCB(RidgeLearner):
-    """Serve the action of largest optimistic mean outcome.
+    """Select the action of largest upper confidence bound on the mean outcome.
 
     Parameters
     ----------
-    alpha : float
-        α, the width of the optimism.
+    alpha : float, default 1
+        α, the factor of ‖x‖ in the index; 0 is greedy on the mean.
+    ridge, growth, samples, eager, warmup
+        As for every policy on ridge regression.
     """
 
     alpha: Any = 1.0
@@ -43,6 +45,6 @@ class LinUCB(RidgeLearner):
         set_frozen(self, alpha=check_number("alpha", self.alpha, low=0, remedy=remedy))
 
     def select(self, state: RidgeState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return argmax of the optimistic mean."""
+        """Return the action of largest index."""
         mean = contract(contexts, state.theta)
         return jnp.argmax(mean + self.alpha * norm_of(state.inverse, contexts))

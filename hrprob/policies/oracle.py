@@ -1,4 +1,4 @@
-"""The oracle: it knows θ* and φ*, and costs nothing. Section 4.2 of the paper."""
+"""The oracle, which knows θ* and φ* and has no regret (Section 4.2 of the paper)."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ __all__ = ["Oracle"]
 
 @register("oracle")
 class Oracle(Policy):
-    """Serve the action of largest true value: what regret is measured against."""
+    """Select the action of largest true value, the reference for the regret."""
 
     knows_truth: ClassVar[bool] = True
     truth: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def bind(self, problem: Problem, users: int) -> Self:
-        """Return the policy with the truth of this problem."""
+        """Return the policy with θ* and φ* of this problem."""
         return with_fields(super().bind(problem, users), truth=(problem.theta, problem.phi))
 
     def init(self) -> tuple[()]:
-        """Return nothing: there is nothing to learn."""
+        """Return an empty state."""
         return ()
 
     def select(self, state: tuple[()], key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return argmax of the true value."""
+        """Return the action of largest true value."""
         theta, phi = self.truth
         u, w = contract(contexts, theta), jnp.maximum(self.known.link(contract(contexts, phi)), 0.0)
         return jnp.argmax(self.known.value(u, w, beta))
 
     def update(self, state: tuple[()], seen: Seen) -> tuple[()]:
-        """Learn nothing."""
+        """Return the state unchanged."""
         return state

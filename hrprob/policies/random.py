@@ -1,4 +1,4 @@
-"""A uniformly random action: what knowing nothing costs."""
+"""Uniformly random actions: the regret without learning."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["Random"]
 
 @register("random")
 class Random(Policy):
-    """Serve one uniformly random action to each user."""
+    """Select one uniformly random action per user."""
 
     def init(self) -> tuple[()]:
-        """Return nothing: there is nothing to learn."""
+        """Return an empty state."""
         return ()
 
     def select(self, state: tuple[()], key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
@@ -22,5 +22,5 @@ class Random(Policy):
         return jax.random.randint(key, (), 0, contexts.shape[0])
 
     def update(self, state: tuple[()], seen: Seen) -> tuple[()]:
-        """Learn nothing."""
+        """Return the state unchanged."""
         return state

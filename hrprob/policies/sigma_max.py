@@ -1,4 +1,4 @@
-r"""σ_max-UCB: optimism about the mean, every variance taken for the largest (Remark 4 of the paper).
+r"""σ_max-UCB: optimism about the mean, with the largest variance for every action (Remark 4 of the paper).
 
 Index :math:`1/\Phi((\beta - \hat\theta^\top x)/\sigma_{\max}) + \xi \lVert x\rVert_{V^{-1}}`. The
 released program divides by σ²_max instead.
@@ -16,7 +16,8 @@ from hrprob._core.records import set_frozen, with_fields
 from hrprob.numerics.products import contract
 from hrprob.policies.base import register
 from hrprob.policies.learners import RidgeLearner, norm_of
-from hrprob.policies.radius import RADII, Optimist, OptimistState, variance_max_of
+from hrprob.policies.optimism import Optimist, OptimistState
+from hrprob.policies.radii.theory_constants import variance_max_of
 from hrprob.problem import Problem
 
 __all__ = ["SigmaMaxUCB"]
@@ -24,46 +25,48 @@ __all__ = ["SigmaMaxUCB"]
 
 @register("sigma-max-ucb", static=("divide_by",))
 class SigmaMaxUCB(Optimist, RidgeLearner):
-    """Serve the action of largest optimistic lifetime if all had the largest variance.
+    """Select the action of largest optimistic lifetime, assuming that every action has the largest variance.
 
     Parameters
     ----------
-    divide_by : {"sigma", "variance"}
-        What β − θ̂ᵀx is divided by: σ_max as in the text, or σ²_max as in the released program.
+    divide_by : {"sigma", "variance"}, default "sigma"
+        The divisor of β − θ̂ᵀx: σ_max as in the paper, or σ²_max as in the released program.
     growth, delta, radius, xi, variance_max, c1, c2, c3, c4
-        As for HR-UCB, but for the radius "calibrated", which needs an estimate of φ.
-    variance_floor : float
-        Bears on c3 and c4 only, where these are "computed".
+        As for HR-UCB, except the radius "calibrated", which needs an estimate of φ.
+    variance_floor : float, default 0.01
+        Used only where c3 or c4 is "computed": the smallest variance considered.
+    ridge, samples, eager, warmup
+        As for every policy on ridge regression.
     """
 
-    offered: ClassVar[tuple[str, ...]] = tuple(name for name in RADII if name != "calibrated")
+    estimates_phi: ClassVar[bool] = False
 
     divide_by: Any = "sigma"
     variance_floor: Any = 0.01
 
     def check(self) -> None:
-        """Check what bears on the width and on the division."""
+        """Check the divisor and the parameters of the radii."""
         check_choice("divide_by", self.divide_by, ("sigma", "variance"))
         super().check()
         remedy = "it bounds the domain over which c3 and c4 are computed"
         floor = check_number("variance_floor", self.variance_floor, low=0, open_low=True, remedy=remedy)
         set_frozen(self, variance_floor=floor)
-        check_number("ridge", self.ridge, low=0, open_low=True, remedy="the width needs λ above 0")
+        check_number("ridge", self.ridge, low=0, open_low=True, remedy="the radii need λ above 0")
 
     def bind(self, problem: Problem, users: int) -> Self:
-        """Return the policy with its width and its variance settled for this problem."""
+        """Return the policy with its width and its variance for this problem."""
         bound = super().bind(problem, users)
         largest = variance_max_of(bound.known, self.variance_max)
         return with_fields(
             bound,
             variance_max=largest if self.divide_by == "sigma" else largest**2,
-            divide_by="settled",
+            divide_by="bound",
             variance_floor=None,
         )
 
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return argmax of the index."""
+        """Return the action of largest index."""
         value = self.known.value(contract(contexts, state.learned.theta), self.variance_max, beta)
         return jnp.argmax(
-            value + self.width.xi(state.width, state.sample_size) * norm_of(state.inverse, contexts)
+            value + self.width.xi(state.width, state.learned) * norm_of(state.inverse, contexts)
         )

@@ -23,7 +23,8 @@ from hrprob.estimation import glse
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
 from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
-from hrprob.policies.base import Learner, Seen, register
+from hrprob.policies.base import Seen, register
+from hrprob.policies.sample_set import Learner
 from hrprob.problem import Problem
 
 __all__ = ["ThompsonHomoscedastic", "ThompsonKnownVariance"]

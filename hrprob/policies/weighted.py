@@ -1,7 +1,7 @@
-r"""HR-UCB on the weighted estimator: exact optimism around feasible generalised least squares.
+r"""HR-UCB on the weighted estimator: optimism within confidence sets of feasible generalised least squares.
 
-The estimator (:mod:`hrprob.estimation.weighted`) comes with covariances Σ_θ and Σ_φ, so widths
-need no σ_max: û ± r_θ·(xᵀΣ_θx)^{1/2} and ŵ ± r_φ·M_f(xᵀΣ_φx)^{1/2}, each belief cut to its bounds.
+The estimator (:mod:`hrprob.estimation.weighted`) has covariances Σ_θ and Σ_φ, so widths
+need no σ_max: û ± r_θ·(xᵀΣ_θx)^{1/2} and ŵ ± r_φ·M_f(xᵀΣ_φx)^{1/2}, with each belief truncated to its bounds.
 
 ===========  =========================================================================
 ``radius``   r_θ and r_φ
@@ -11,9 +11,9 @@ theory       (2 ln(1/δ) + ln(det Σ₀/det Σ))^{1/2} + (d + 2)^{1/2}, each wit
 constant     the number ``xi``, for both; 0 is greedy on the weighted estimator
 ===========  =========================================================================
 
-The theory is the self-normalised bound [1]_ for noise of unit scale, which the weights make of
-it as long as w̃ is no smaller than the variance; (d + 2)^{1/2} bounds what the ridge adds. For φ
-the noise is a centred square, whose tails are heavier: there the bound is a form, not a proof.
+The theory is the self-normalised bound [1]_ for noise of unit scale, which weighting achieves
+as long as w̃ is not smaller than the variance; (d + 2)^{1/2} bounds the bias of the ridge. For φ
+the noise is a centred square, which has heavier tails: there the bound is used without a proof.
 
 References
 ----------
@@ -23,101 +23,110 @@ References
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
-from scipy import special
 
-from hrprob._core.errors import check_choice
-from hrprob._core.records import with_fields
+from hrprob._core.records import record, with_fields
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Belief, Estimates
 from hrprob.numerics.factors import log_determinant
 from hrprob.policies.base import register
 from hrprob.policies.exact_optimism import largest_value
 from hrprob.policies.learners import WeightedLearner, WeightedState
-from hrprob.policies.radius import Radii, check_delta, check_xi
-from hrprob.problem import Problem
+from hrprob.policies.radii.base import Radii, Radius, Width, check_radius
+from hrprob.policies.radii.constant import Constant
+from hrprob.policies.radii.normal_quantile import NormalQuantile
+from hrprob.problem import Known, Problem
 
-__all__ = ["HRUCBWeighted", "chi_radius"]
-
-RADII = ("calibrated", "theory", "constant")
+__all__ = ["HRUCBWeighted"]
 
 
-def chi_radius(dimension: int, delta: float) -> float:
-    """Return the radius within which a standard normal vector lies with probability 1 − δ.
+@record(static=("dimension",))
+class SelfNormalisedWidth(Width):
+    """The radii of the self-normalised bound, each from its own covariance."""
 
-    Examples
-    --------
-    >>> round(chi_radius(4, 0.1), 4)
-    2.7892
-    """
-    return math.sqrt(float(special.chdtri(dimension, delta)))
+    delta: Any
+    bounds: Any
+    dimension: int
+
+    def radii(self, state: Any, learned: WeightedState) -> Radii:
+        """Return the radii for θ and φ."""
+        return Radii(
+            self._radius(learned.estimates.theta, self.bounds.theta),
+            self._radius(learned.estimates.phi, self.bounds.phi),
+        )
+
+    def _radius(self, belief: Belief, bound: Any) -> jax.Array:
+        d = self.dimension
+        gain = -log_determinant(prior_precision(d, bound) * belief.covariance)
+        return jnp.sqrt(2.0 * jnp.log(1.0 / self.delta) + gain) + math.sqrt(d + 2.0)
+
+
+class SelfNormalised(Radius):
+    """The self-normalised bound."""
+
+    def width(self, policy: Any, known: Known) -> SelfNormalisedWidth:
+        """Return the width with the policy's δ."""
+        return SelfNormalisedWidth(policy.delta, known.bounds, known.dimension)
 
 
 @register("hr-ucb-weighted", static=("radius",))
 class HRUCBWeighted(WeightedLearner):
-    """Serve the action of largest lifetime that weighted estimates allow.
+    """Select the action of largest lifetime within the confidence sets of the weighted estimator.
 
     Parameters
     ----------
-    delta : float
-        δ, the probability that a set misses.
-    radius : {"calibrated", "theory", "constant"}
-        How wide; see the module's text.
+    delta : float, default 0.1
+        δ, the probability that a confidence set misses the truth.
+    radius : {"calibrated", "theory", "constant"}, default "calibrated"
+        The radii of the sets: the quantile of the normal belief, a self-normalised bound, or ``xi``.
     xi : float, optional
-        The number itself, with ``radius="constant"``.
+        The radius itself, with ``radius="constant"``.
     variance_floor, growth, eager, warmup
         As for every policy on the weighted estimator.
     """
 
+    radius_choices: ClassVar[dict[str, Radius]] = {
+        "calibrated": NormalQuantile(),
+        "theory": SelfNormalised(),
+        "constant": Constant(),
+    }
+
     delta: Any = 0.1
     radius: Any = "calibrated"
     xi: Any = None
+    width: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def check(self) -> None:
-        """Check what bears on the width."""
-        check_choice("radius", self.radius, RADII)
-        check_delta(self)
-        check_xi(self)
+        """Check the parameters of the radii."""
+        check_radius(self, self.radius_choices)
 
     def bind(self, problem: Problem, users: int) -> Self:
-        """Return the policy with its radius settled, where that is a number."""
+        """Return the policy with its width for this problem."""
         bound = super().bind(problem, users)
-        if self.radius == "theory":
-            return bound
-        number = self.xi if self.radius == "constant" else chi_radius(bound.known.dimension, self.delta)
-        return with_fields(bound, radius="constant", xi=float(number), delta=None)
+        width = self.radius_choices[self.radius].width(bound, bound.known)
+        return with_fields(bound, width=width, radius="bound", xi=None, delta=None)
 
     def radii(self, state: WeightedState) -> Radii:
-        """Return how many deviations off θ and φ may be."""
-        if self.radius == "constant":
-            return Radii(self.xi, self.xi)
-        known, estimates = self.known, state.estimates
-        return Radii(
-            self._self_normalised(estimates.theta, known.bounds.theta),
-            self._self_normalised(estimates.phi, known.bounds.phi),
-        )
+        """Return the bounds on the errors of θ̂ and φ̂, in standard deviations."""
+        return self.width.radii((), state)
 
-    def _self_normalised(self, belief: Belief, bound: Any) -> jax.Array:
-        d = self.known.dimension
-        gained = -log_determinant(prior_precision(d, bound) * belief.covariance)
-        return jnp.sqrt(2.0 * jnp.log(1.0 / self.delta) + gained) + math.sqrt(d + 2.0)
-
-    def sets(self, state: WeightedState) -> tuple[Estimates, Radii]:
+    def confidence_sets(self, state: WeightedState) -> tuple[Estimates, Radii]:
         """Return the confidence sets: centres and shapes of two ellipsoids, and their radii."""
         return state.estimates, self.radii(state)
 
     def select(self, state: WeightedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
-        """Return argmax of the largest value."""
+        """Return the action of largest value within the sets."""
         return jnp.argmax(self.optimistic(state, contexts, beta, self.radii(state)))
 
     def optimistic(
         self, state: WeightedState, contexts: jax.Array, beta: jax.Array, radii: Radii
     ) -> jax.Array:
         """Return the largest value of each action within these radii."""
-        of = self.moments(state, contexts)
-        u, w = (of.u, radii.theta * of.u_deviation), (of.w, radii.phi * of.w_deviation)
+        moments = self.moments(state, contexts)
+        u, w = (moments.u, radii.theta * moments.u_sd), (moments.w, radii.phi * moments.w_sd)
         return largest_value(self.known, contexts, beta, u, w, self.variance_floor)

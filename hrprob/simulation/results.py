@@ -173,7 +173,7 @@ def _misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str,
     """Return the policies that take a part of the problem for another than it is, and for what."""
     found: dict[str, Any] = {}
     for name, policy in policies.items():
-        for part, belief in policy.beliefs(problem).items():
+        for part, belief in policy.assumptions(problem).items():
             truth = getattr(problem, part)
             if belief is truth:
                 continue

@@ -369,7 +369,7 @@ def test_a_wider_range_of_levels_bears_on_computed_constants():
     problem = hrprob.Problem(satisfaction=hrprob.UniformLevels(-0.1, 0.1))
     computed = {"radius": "paper", "c3": "computed", "c4": "computed"}
     own, wider = (
-        hrprob.HRUCB(**computed, satisfaction=levels).bind(problem, 5).width.sets.c3
+        hrprob.HRUCB(**computed, satisfaction=levels).bind(problem, 5).width.confidence.c3
         for levels in (None, hrprob.UniformLevels(-1.0, 1.0))
     )
     assert wider > own

@@ -8,6 +8,7 @@ import pytest
 import hrprob
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
+from hrprob.numerics.buffers import write_rows
 from hrprob.policies import ledger
 from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.engine import advance, begin
@@ -144,3 +145,15 @@ def test_growth_limits_what_is_written_down():
     np.testing.assert_array_equal(written[:12], wanted)
     assert np.any(wanted < lifetime)
     assert np.any(wanted == 0) or np.any((wanted > 1) & (wanted < lifetime))
+
+
+def test_nothing_moves_in_a_scan():
+    def step(buffers, place):
+        return jax.vmap(lambda b: write_rows(b, jnp.ones((1, 2)), place), in_axes=-1, out_axes=-1)(
+            buffers
+        ), None
+
+    program = jax.jit(lambda b: jax.lax.scan(step, b, jnp.arange(8))[0])
+    text = program.lower(jnp.zeros((8, 2, 3))).as_text()
+    assert "dynamic_update_slice" in text
+    assert "scatter" not in text

@@ -274,7 +274,7 @@ POSTERIOR = {
     "thompson-homoscedastic",
     "thompson-known-variance",
 }
-# These have plain twins of their own, in tests/policies/twins.py.
+# These have reference versions of their own, in tests/policies/reference.
 BEYOND = {
     "contextual-ids",
     "epsilon-greedy",

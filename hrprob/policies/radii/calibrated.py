@@ -1,26 +1,27 @@
-r"""A calibrated width: how far estimates really stray, by a parametric bootstrap that runs along.
+r"""A calibrated radius: quantiles of estimation errors from a parametric bootstrap during the run.
 
-ρ_n holds whatever the truth and for all n at once, and is hundreds of times wider than the
-errors that occur. Here the radii are instead quantiles of errors that are seen: B replicates of
-the sample set share its contexts and stays, their noise is drawn from the estimates, and each is
-put through the same estimators. With ε̃ the noise of a replicate,
+ρ_n holds for every truth and for all n simultaneously, and is hundreds of times larger than the
+errors that occur. Here the radii are quantiles of simulated errors instead: B replicates of the
+sample set share its contexts and stays, their noise is drawn from the estimated distribution, and
+the same estimators are applied to each. With ε̃ the noise of a replicate,
 
 .. math::
     \tilde e_\theta = V^{-1} X^\top \tilde\varepsilon - \lambda V^{-1}\hat\theta, \qquad
     \tilde e_\varphi = \tilde\varphi - V^{-1} \sum_t x_t x_t^\top \hat\varphi_t - \lambda V^{-1}\hat\varphi,
 
-the first terms being the errors at random and the last the shrinkage by the ridge. The radii are the
-1 − δ quantiles of :math:`\lVert\tilde e_\theta\rVert_V` and :math:`\lVert\tilde e_\varphi\rVert_V` over
-the replicates.
+where the first terms are the random errors and the last terms the shrinkage by the ridge. The radii
+are the 1 − δ quantiles of :math:`\lVert\tilde e_\theta\rVert_V` and
+:math:`\lVert\tilde e_\varphi\rVert_V` over the replicates.
 
-Nothing of the past is stored: the noise of a stay is drawn when the stay ends, from the
+No past data are stored: the noise of a stay is drawn when the stay ends, from the
 estimates before it (variance w and m rounds: Σε ~ N(0, mw), Σε² = (Σε)²/m + w·χ²(m − 1),
-the last by Wilson and Hilferty's cube [2]_), and enters the sums of
-:mod:`hrprob.estimation.glse`. Quantiles are taken anew whenever the users have grown by 5 %.
+the last by the Wilson–Hilferty approximation [2]_), and added to the sums of
+:mod:`hrprob.estimation.glse`. Quantiles are recomputed whenever the number of users has grown by 5 %.
 
-What it promises is less than ρ_n: 1 − δ at one n, for a fixed design and normal outcomes, as far as
-estimates can stand for the truth. Under noise of heavier tails squared residuals stray further than
-replicates with normal noise do, and the set for φ is too small. :func:`hrprob.comparison.coverage.coverage` measures what it keeps.
+The guarantee is weaker than that of ρ_n: probability 1 − δ at one n, for a fixed design and normal
+outcomes, as far as the estimates can stand for the truth. Under heavier-tailed noise squared residuals vary
+more than in the replicates, and the set for φ is too small.
+:func:`hrprob.comparison.coverage.coverage` measures the actual coverage.
 
 References
 ----------
@@ -30,7 +31,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -42,34 +43,35 @@ from hrprob.estimation import glse
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Seen
-from hrprob.policies.bayes import refit_times
-from hrprob.policies.radius import Radii, Width
+from hrprob.policies.radii.base import Radii, Radius, Width, register
+from hrprob.policies.radii.theory_constants import lipschitz_weights
+from hrprob.policies.schedule import refit_times
 from hrprob.problem import Known
 
-__all__ = ["REPLICATES", "BootstrapWidth", "Replicates", "bootstrap_width"]
+__all__ = ["REPLICATES", "BootstrapWidth", "Calibrated", "Replicates"]
 
 REPLICATES = 100
-"""B."""
+"""B, the number of replicates."""
 
-# Keys of the noise of replicates are made from this and the user: the same in all trials, which costs
-# a fraction of what numbers of their own would, and leaves the trials as independent as their users.
+# Keys of the replicates' noise are derived from this seed and the user's number, the same in all trials:
+# that costs a fraction of separate numbers, and leaves the trials as independent as their users are.
 _SEED = 0x626F6F74
 _GROWTH = 1.05
 
 
 class Replicates(NamedTuple):
-    """Sums over the noise of B replicates, and the radii last taken from them."""
+    """Sums over the noise of B replicates, and the radii last computed from them."""
 
     sum_rx: jax.Array  # (B, d)
     sum_rrx: jax.Array  # (B, d)
     sum_rxx: jax.Array  # (B, d(d+1)/2), the upper triangles
-    centre: jax.Array  # (d,) Σ m x xᵀφ̂, each φ̂ being that of its time
+    centre: jax.Array  # (d,) Σ m x xᵀφ̂, with the φ̂ before each stay
     radii: Radii
 
 
 @record(static=("eager",))
 class BootstrapWidth(Width):
-    """Radii that are quantiles over replicates."""
+    """Radii that are quantiles over the replicates."""
 
     delta: Any
     ridge: Any
@@ -81,14 +83,14 @@ class BootstrapWidth(Width):
     eager: bool
 
     def init(self, known: Known) -> Replicates:
-        """Return no noise at all, and radii that the bounds alone give."""
+        """Return empty sums, and the radii that follow from the bounds alone."""
         d, root = known.dimension, jnp.sqrt(self.ridge)
         rows, squares = jnp.zeros((REPLICATES, d)), jnp.zeros((REPLICATES, d * (d + 1) // 2))
         radii = Radii(root * known.bounds.theta, root * known.bounds.phi)
         return Replicates(rows, rows, squares, jnp.zeros(d), radii)
 
     def update(self, state: Replicates, learned: Any, seen: Seen) -> Replicates:
-        """Draw the noise of what was seen, once for every replicate."""
+        """Draw the noise of the observed rounds for every replicate."""
         x, phi = seen.context, learned.estimates.phi
         variance = jnp.maximum(self.link(contract(x, phi)), self.floor)
         totals, squares = self._noise(learned, seen, variance)
@@ -96,7 +98,7 @@ class BootstrapWidth(Width):
             sum_rx=state.sum_rx + totals[:, None] * x,
             sum_rrx=state.sum_rrx + squares[:, None] * x,
             sum_rxx=state.sum_rxx + totals[:, None] * glse.products(x),
-            # What the variance was taken for, floor included, is the truth of the replicates.
+            # The variance that was used, floor included, is the truth of the replicates.
             centre=state.centre + seen.sampled * self.link.inverse(variance) * x,
         )
 
@@ -104,7 +106,7 @@ class BootstrapWidth(Width):
         """Return Σε and Σε² over the sampled rounds, (B,) each."""
         key = jax.random.fold_in(jax.random.key(_SEED), jnp.asarray(seen.user, jnp.uint32))
         if self.eager:
-            # Several rounds of one user, each with noise of its own.
+            # Several rounds of one user need different noise.
             key = jax.random.fold_in(key, jnp.asarray(learned.sample_size, jnp.uint32))
         first, second = jax.random.normal(key, (2, REPLICATES))
         rounds = jnp.maximum(seen.sampled, 1.0)
@@ -112,12 +114,12 @@ class BootstrapWidth(Width):
         part = 2.0 / (9.0 * freedom)
         cube = freedom * jnp.maximum(1.0 - part + second * jnp.sqrt(part), 0.0) ** 3
         rest = jnp.where(rounds > 1.0, cube, 0.0)
-        # With no round taken all of it is 0.
+        # All are 0 if no round is sampled.
         weight = jnp.where(seen.sampled > 0, variance, 0.0)
         return jnp.sqrt(rounds * weight) * first, weight * (first * first + rest)
 
     def depart(self, state: Replicates, learned: Any, user: jax.Array) -> Replicates:
-        """Take the quantiles anew where it is time."""
+        """Recompute the quantiles at the scheduled users."""
         number = jnp.asarray(user, jnp.int32)
         radii = once(jnp.asarray(self.due)[number], lambda _: self._quantiles(state, learned), state.radii)
         return state._replace(radii=radii)
@@ -125,7 +127,7 @@ class BootstrapWidth(Width):
     def _quantiles(self, state: Replicates, learned: Any) -> Radii:
         theta, phi, inverse = learned.estimates
         sums = learned.statistics
-        # Where each entry of a symmetric matrix stands in its upper triangle.
+        # The position of each entry of a symmetric matrix in its upper triangle.
         upper = np.zeros((theta.shape[-1],) * 2, dtype=int)
         upper[np.triu_indices_from(upper)] = np.arange(state.sum_rxx.shape[-1])
         upper = np.maximum(upper, upper.T)
@@ -134,40 +136,45 @@ class BootstrapWidth(Width):
             drawn = sums._replace(sum_rx=sum_rx, sum_rrx=sum_rrx, sum_rxx=sum_rxx)
             return glse.estimate(drawn, inverse, self.link)
 
-        found = jax.vmap(replicate)(state.sum_rx, state.sum_rrx, state.sum_rxx[:, upper])
-        in_theta = found.theta - self.ridge * contract(inverse, theta)
-        in_phi = found.phi - contract(inverse, state.centre + self.ridge * phi)
+        estimated = jax.vmap(replicate)(state.sum_rx, state.sum_rrx, state.sum_rxx[:, upper])
+        theta_errors = estimated.theta - self.ridge * contract(inverse, theta)
+        phi_errors = estimated.phi - contract(inverse, state.centre + self.ridge * phi)
         shape = sums.gram + self.ridge * jnp.eye(theta.shape[-1])
-        place = jnp.ceil((1.0 - self.delta) * (REPLICATES + 1.0)).astype(jnp.int32) - 1
+        rank = jnp.ceil((1.0 - self.delta) * (REPLICATES + 1.0)).astype(jnp.int32) - 1
 
         def radius(errors: jax.Array) -> jax.Array:
             squared = jnp.sort(quadratic_form(shape, errors))
-            return jnp.sqrt(jnp.maximum(squared[jnp.minimum(place, REPLICATES - 1)], 0.0))
+            return jnp.sqrt(jnp.maximum(squared[jnp.minimum(rank, REPLICATES - 1)], 0.0))
 
-        return Radii(radius(in_theta), radius(in_phi))
+        return Radii(radius(theta_errors), radius(phi_errors))
 
-    def radii(self, state: Replicates, samples: jax.Array) -> Radii:
+    def radii(self, state: Replicates, learned: Any) -> Radii:
         """Return the quantiles."""
         return state.radii
 
-    def xi(self, state: Replicates, samples: jax.Array) -> jax.Array:
+    def xi(self, state: Replicates, learned: Any) -> jax.Array:
         """Return C₃·(radius for θ) + C₄·(radius for φ)."""
         return self.c3 * state.radii.theta + self.c4 * state.radii.phi
 
 
-def bootstrap_width(policy: Any, known: Known, *, c3: float, c4: float) -> BootstrapWidth:
-    """Return the width of a policy with ``radius="calibrated"``."""
-    if policy.delta * (REPLICATES + 1) < 1:
-        remedy = f"{REPLICATES} replicates tell nothing of rarer errors"
-        raise InvalidInput("delta", f"must be at least 1/{REPLICATES + 1}", policy.delta, remedy)
-    return BootstrapWidth(
-        delta=policy.delta,
-        ridge=policy.ridge,
-        c3=c3,
-        c4=c4,
-        floor=policy.variance_floor,
-        link=known.link,
-        due=refit_times(policy.warmup + int(known.users), _GROWTH, policy.warmup),
-        # Warm-up users are served by the round too.
-        eager=policy.eager or policy.warmup > 0,
-    )
+@register("calibrated")
+class Calibrated(Radius):
+    """1 − δ quantiles of a parametric bootstrap."""
+
+    needs_phi: ClassVar[bool] = True
+
+    def width(self, policy: Any, known: Known) -> BootstrapWidth:
+        """Return the bootstrap width."""
+        if policy.delta * (REPLICATES + 1) < 1:
+            remedy = f"{REPLICATES} replicates have no quantile for a smaller probability"
+            raise InvalidInput("delta", f"must be at least 1/{REPLICATES + 1}", policy.delta, remedy)
+        return BootstrapWidth(
+            delta=policy.delta,
+            ridge=policy.ridge,
+            floor=policy.variance_floor,
+            link=known.link,
+            due=refit_times(policy.warmup + int(known.users), _GROWTH, policy.warmup),
+            # Warm-up users are served round by round too.
+            eager=policy.eager or policy.warmup > 0,
+            **lipschitz_weights(policy, known),
+        )

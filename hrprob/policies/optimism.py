@@ -1,0 +1,121 @@
+"""The base of policies with confidence sets around the GLSE or ridge regression: a named radius."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, NamedTuple, Self
+
+import jax
+
+from hrprob._core.records import record, with_fields
+from hrprob.policies.base import Seen
+from hrprob.policies.radii.base import RADII, Radius, check_radius
+from hrprob.policies.radii.theory_constants import COMPUTED, check_constants
+from hrprob.policies.sample_set import Learner
+from hrprob.problem import Problem
+
+__all__ = ["Optimist", "OptimistState"]
+
+# Parameters that `bind` turns into a width, and that no program needs after that.
+_ABSORBED = ("delta", "xi", "variance_max", "c1", "c2", "c3", "c4")
+
+
+class OptimistState(NamedTuple):
+    """The state of the estimator, and the state of the width."""
+
+    learned: Any
+    width: Any
+
+    @property
+    def sample_size(self) -> jax.Array:
+        """|S|, the number of rounds in the sample set."""
+        return self.learned.sample_size
+
+    @property
+    def inverse(self) -> jax.Array:
+        """V⁻¹."""
+        return self.learned.inverse
+
+    @property
+    def statistics(self) -> Any:
+        """The sums from which the estimates are computed."""
+        return self.learned.statistics
+
+    @property
+    def estimates(self) -> Any:
+        """The estimates."""
+        return self.learned.estimates
+
+
+@record(static=("radius",))
+class Optimist(Learner):
+    """A policy with confidence sets around its estimates; among the bases it precedes the estimator.
+
+    Parameters
+    ----------
+    growth : float, default 5
+        K, the growth of the sample set per user.
+    delta : float, default 0.1
+        δ, the probability that a confidence set misses the truth.
+    radius : {"paper", "corrected", "released", "constant", "calibrated"}, default "released"
+        The radii of the sets; see :mod:`hrprob.policies.radii`.
+    xi : float, optional
+        The radius itself, with ``radius="constant"``.
+    variance_max : float, optional
+        σ²_max; by default f at the bound of ‖φ‖.
+    c1, c2, c3, c4 : float, default 1
+        Constants for which the theory gives no values; c3 and c4 may be "computed".
+    """
+
+    # Whether the estimator has an estimate of φ, which some radii require.
+    estimates_phi: ClassVar[bool] = True
+
+    growth: Any = dataclasses.field(default=5.0, kw_only=True)
+    delta: Any = 0.1
+    radius: Any = "released"
+    xi: Any = None
+    variance_max: Any = None
+    c1: Any = 1.0
+    c2: Any = 1.0
+    c3: Any = 1.0
+    c4: Any = 1.0
+    width: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+
+    @classmethod
+    def radius_choices(cls) -> dict[str, Radius]:
+        """Return the radii that this policy can have, by name."""
+        return {
+            kind: radius()
+            for kind, radius in RADII.kinds().items()
+            if cls.estimates_phi or not radius.needs_phi
+        }
+
+    @property
+    def uses_level_range(self) -> bool:
+        """Whether C₃ or C₄ is computed: they are suprema over all levels that are assumed possible."""
+        return COMPUTED in (self.c3, self.c4)
+
+    def check(self) -> None:
+        """Check the parameters of the radii."""
+        check_radius(self, self.radius_choices())
+        check_constants(self)
+
+    def bind(self, problem: Problem, users: int) -> Self:
+        """Return the policy with its width for this problem."""
+        bound = super().bind(problem, users)
+        width = self.radius_choices()[self.radius].width(bound, bound.known)
+        # Without the parameters that are absorbed in the width, all constant radii share a program.
+        return with_fields(bound, width=width, radius="bound", **dict.fromkeys(_ABSORBED))
+
+    def init(self) -> Any:
+        """Return the state before the first user."""
+        return OptimistState(super().init(), self.width.init(self.known))
+
+    def update(self, state: Any, seen: Seen) -> Any:
+        """Update the estimates and the width."""
+        width = self.width.update(state.width, state.learned, seen)
+        return OptimistState(super().update(state.learned, seen), width)
+
+    def depart(self, state: OptimistState, user: jax.Array) -> OptimistState:
+        """Update a width that is estimated."""
+        return state._replace(width=self.width.depart(state.width, state.learned, user))

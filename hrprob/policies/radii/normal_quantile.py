@@ -1,0 +1,33 @@
+"""The radius of a normal vector: for policies on the weighted estimator, which has covariances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from scipy import special
+
+from hrprob.policies.radii.base import Radius
+from hrprob.policies.radii.constant import ConstantWidth
+from hrprob.problem import Known
+
+__all__ = ["NormalQuantile", "chi_radius"]
+
+
+def chi_radius(dimension: int, delta: float) -> float:
+    """Return the radius within which a standard normal vector lies with probability 1 − δ.
+
+    Examples
+    --------
+    >>> round(chi_radius(4, 0.1), 4)
+    2.7892
+    """
+    return math.sqrt(float(special.chdtri(dimension, delta)))
+
+
+class NormalQuantile(Radius):
+    """The square root of the 1 − δ quantile of χ² with d degrees of freedom."""
+
+    def width(self, policy: Any, known: Known) -> ConstantWidth:
+        """Return a constant width."""
+        return ConstantWidth(chi_radius(known.dimension, policy.delta))

@@ -1,0 +1,29 @@
+"""The radius of the authors' released program: α⁽¹⁾_n(δ) with n = K·T for every user, as a constant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hrprob._core.errors import InvalidInput
+from hrprob.policies.radii.base import Radius, register
+from hrprob.policies.radii.constant import ConstantWidth
+from hrprob.policies.radii.theory_constants import confidence_sets
+from hrprob.problem import Known
+
+__all__ = ["Released"]
+
+
+@register("released")
+class Released(Radius):
+    """ξ = α⁽¹⁾_n(δ) with n = K·T."""
+
+    def check(self, policy: Any) -> None:
+        """Check that K is given."""
+        if policy.growth is None:
+            remedy = "its ξ is computed with n = growth · users"
+            raise InvalidInput("growth", 'must be given with radius = "released"', None, remedy)
+
+    def width(self, policy: Any, known: Known) -> ConstantWidth:
+        """Return a width of α⁽¹⁾ at n = K·T."""
+        confidence = confidence_sets(policy, known, "paper")
+        return ConstantWidth(float(confidence.alpha1(policy.growth * known.users, policy.delta)))

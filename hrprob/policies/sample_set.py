@@ -1,0 +1,132 @@
+"""The base of policies that learn: which rounds they learn from, and what they assume."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+
+from hrprob._core.errors import InvalidInput, check_choice, check_number
+from hrprob._core.records import record, set_frozen, with_fields
+from hrprob._core.registry import Registry
+from hrprob.numerics.products import quadratic_form
+from hrprob.policies.assumptions import ASSUMED, check_finite_values, check_levels
+from hrprob.policies.base import Policy
+from hrprob.problem import Problem
+from hrprob.problem.parts import PARTS
+
+__all__ = ["Learner"]
+
+
+@record(static=("samples",))
+class Learner(Policy):
+    r"""A policy with a sample set S that may grow by ``growth`` rounds per user.
+
+    Parameters
+    ----------
+    growth : float, optional
+        K: a round enters S while S has fewer than Γ(t) = K·t rounds; by default every round enters.
+    samples : {"first", "informative"}, default "first"
+        Which rounds enter S within that budget: the first that occur, or the most informative.
+    noise, objective, satisfaction : str, table or part of a problem, optional
+        The noise distribution ψ, the objective and the distribution of satisfaction levels that the
+        policy assumes; by default those of the problem. Where levels are seen, only their range can
+        be assumed to be different, and only if c3 or c4 is "computed" from it.
+
+    Notes
+    -----
+    An informative round is one of large leverage, :math:`\lVert x\rVert_{V^{-1}}^2`, compared with a
+    threshold that depends on the remaining budget [1]_. The leverages of |S| rounds have mean d/|S|,
+    and a round enters S if its leverage is at least
+
+    .. math:: \frac{d}{|S| + d} \cdot \frac{\min(10K, \Gamma(t)/10)}{\Gamma(t) - |S|}.
+
+    The threshold falls while the budget is not used and grows without limit as it runs out:
+    |S| stays about 10K rounds below Γ(t), or contains every round where Γ(t) exceeds their number.
+
+    References
+    ----------
+    .. [1] C. Riquelme, M. Ghavamzadeh, A. Lazaric, "Active learning for accurate estimation of
+       linear models", ICML 2017; C. Riquelme, R. Johari, B. Zhang, "Online active linear regression
+       via thresholding", AAAI 2017.
+    """
+
+    # Whether the state has V⁻¹ and |S| as ``inverse`` and ``sample_size``, from which leverages are computed.
+    has_leverage: ClassVar[bool] = False
+    PARTS: ClassVar[dict[str, Registry[Any]]] = {part: PARTS[part] for part in ASSUMED}
+
+    growth: Any = dataclasses.field(default=None, kw_only=True)
+    samples: Any = dataclasses.field(default="first", kw_only=True)
+    noise: Any = dataclasses.field(default=None, kw_only=True)
+    objective: Any = dataclasses.field(default=None, kw_only=True)
+    satisfaction: Any = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.growth is not None:
+            remedy = "each user plays at least one round, so K is 1 or more"
+            set_frozen(self, growth=check_number("growth", self.growth, low=1, remedy=remedy))
+        self._check_samples()
+        for part in ASSUMED:
+            if getattr(self, part) is not None:
+                set_frozen(self, **{part: PARTS[part].make(getattr(self, part))})
+        if self.noise is not None and self._outcome_model is not None:
+            remedy = "`model` is its assumption about the distribution of outcomes"
+            raise InvalidInput("noise", "must not be given to a policy with a model", self.noise, remedy)
+        super().__post_init__()
+
+    def _check_samples(self) -> None:
+        check_choice("samples", self.samples, ("first", "informative"))
+        if self.samples == "informative" and not self.has_leverage:
+            remedy = "it has no V⁻¹ from which leverages are computed; use hr-ucb or another policy on the GLSE or ridge regression"
+            raise InvalidInput("samples", 'must be "first" for this policy', self.samples, remedy)
+        if self.samples == "informative" and self.growth is None:
+            remedy = "without a budget every round enters the sample set, informative or not"
+            raise InvalidInput("growth", 'must be given with samples = "informative"', None, remedy)
+
+    @property
+    def _outcome_model(self) -> Any:
+        """The model that gives the distribution of outcomes; None for a policy without one."""
+        return getattr(self, "model", None)
+
+    @property
+    def uses_level_range(self) -> bool:
+        """Whether the policy depends on the range of the levels, not only on the level of the user served."""
+        return False
+
+    def bind(self, problem: Problem, users: int) -> Self:
+        """Return the policy for this problem."""
+        bound = super().bind(problem, users)
+        assumed = self.assumptions(problem)
+        levels, noise = assumed["satisfaction"], assumed["noise"]
+        check_levels(problem, levels, given=self.satisfaction, range_matters=self.uses_level_range)
+        fields = [part for part in ("model", "noise") if getattr(self, part, None) is not None]
+        given = self.satisfaction is not None
+        check_finite_values(problem, levels, noise, fields=fields, levels_given=given)
+        # From here on the assumptions are in `known`.
+        unused = dict.fromkeys(ASSUMED)
+        growth = math.inf if self.growth is None else self.growth
+        return with_fields(bound, known=with_fields(bound.known, **assumed), growth=growth, **unused)
+
+    def assumptions(self, problem: Problem) -> dict[str, Any]:
+        """Return the parts as given; by default the noise of the policy's model, and the problem's own parts."""
+        default = super().assumptions(problem)
+        if self._outcome_model is not None:
+            default["noise"] = self._outcome_model.noise
+        return {
+            part: own if getattr(self, part) is None else getattr(self, part) for part, own in default.items()
+        }
+
+    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+        """Return Γ(t) − |S|, or 0 where the context has too little leverage."""
+        budget = self.growth * user
+        if self.samples == "first":
+            return budget - sample_size
+        d = context.shape[-1]
+        # |S| at the last update of the estimates, so that the decision is the same for a whole stay.
+        slack = jnp.maximum(budget - state.sample_size, 0.0)
+        leverage = quadratic_form(state.inverse, context) * (state.sample_size + d) / d
+        informative = leverage * slack >= jnp.minimum(10.0 * self.growth, 0.1 * budget)
+        return jnp.where(informative, budget - sample_size, 0.0)
