@@ -15,7 +15,7 @@ from hrprob.problem import Affine, Bounds
 
 # Another link and other bounds than the paper's.
 SETTING = Setting(2, Affine(slope=0.5, offset=1.0), Bounds(theta=1.5, phi=1.9))
-# Standard deviations as shares of the bounds; θ's is below that of the uniform prior, φ's above.
+# Standard standard deviations as shares of the bounds; θ's is below that of the uniform prior, φ's above.
 PRIORS = {"uniform": None, "gaussian": (0.3, 0.8)}
 # Each engine as it is, but for shorter chains.
 QUICK = {"nuts": {"warmup": 300, "draws": 500}, "svi": {"steps": 1500}}
