@@ -23,7 +23,7 @@ def test_stays_of_a_table():
 @pytest.mark.parametrize(
     "table", [([[1.0]], [1.0, 2.0]), ([1.0], [1.0]), ([[np.nan]], [1.0]), ([["a"]], [1.0])]
 )
-def test_tables_that_are_none_are_refused(table):
+def test_invalid_tables_are_refused(table):
     with pytest.raises(InvalidInput):
         stays(*table)
 

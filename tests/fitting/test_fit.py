@@ -80,7 +80,7 @@ def test_a_problem_says_what_is_fitted(monkeypatch):
         ({"bounds": hrprob.Bounds(1.0, 3.0)}, "link.offset"),
     ],
 )
-def test_options_that_cannot_be_used(table, options, field):
+def test_invalid_options_are_refused(table, options, field):
     with pytest.raises(InvalidInput) as complaint:
         hrprob.fit(table, **options)
     assert complaint.value.field == field
@@ -109,7 +109,7 @@ def test_the_same_seed_gives_the_same_draws(table, posterior):
     assert hrprob.fit(table, "laplace", draws=100).phi.shape == (1, 100, 2)
 
 
-def test_draws_that_are_no_numbers_are_refused(table, posterior, monkeypatch):
+def test_draws_that_are_not_finite_are_refused(table, posterior, monkeypatch):
     for wrong in ({"theta": posterior.theta * np.nan}, {"statistics": {"lp": np.full((1, 4000), np.nan)}}):
         parts = {name: getattr(posterior, name) for name in ("theta", "phi", "log_ratio", "statistics")}
         drawn = Draws(**parts | wrong, z=np.zeros((1, 4000, 4)))
@@ -119,7 +119,7 @@ def test_draws_that_are_no_numbers_are_refused(table, posterior, monkeypatch):
 
 
 @pytest.mark.slow
-def test_nuts_says_how_it_fared(table):
+def test_nuts_reports_its_statistics(table):
     posterior = hrprob.fit(table, "nuts", draws=1001)
     assert posterior.theta.shape == (4, 251, 2)
     stats_of = posterior.to_datatree()["sample_stats"]
@@ -144,7 +144,7 @@ def test_nuts_says_how_it_fared(table):
 
 
 @pytest.mark.slow
-def test_clouds_of_smc_are_chains(table):
+def test_independent_fits_of_smc_are_chains(table):
     posterior = hrprob.fit(table, "smc")
     assert posterior.phi.shape == (4, 1000, 2)
     assert list(posterior.summary().data_vars) == ["mean", "sd", "low", "high", "mcse", "rhat"]

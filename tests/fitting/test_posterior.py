@@ -30,7 +30,7 @@ def test_predictions_are_those_of_the_draws(posterior):
             posterior.predict(**wrong)
 
 
-def test_lifetimes_without_end_are_infinite(posterior):
+def test_lifetimes_are_infinite_where_nobody_leaves(posterior):
     narrow = with_fields(posterior.target, model=hrprob.models.make_model("truncated-normal"))
     bounded = dataclasses.replace(posterior, target=narrow)
     x = np.array([[0.6, 0.0], [0.0, 0.6], [0.6, 0.0]])

@@ -55,7 +55,7 @@ def test_draws_at_a_bound_ask_for_a_larger_one():
     assert phi.endswith("raise `bounds.phi` and the offset of the link")
 
 
-def test_what_smc_cut_to_the_ball_is_told_by_its_radius(half):
+def test_draws_projected_onto_the_ball_are_a_concern(half):
     for prior, radius, remedy in (
         (make_prior("uniform"), 1.1, "its bound 1.1: take nuts, or raise `bounds.theta`"),
         (half, 0.55, "its bound 0.55: take nuts, or widen the ball of the prior's `theta`"),
@@ -64,7 +64,7 @@ def test_what_smc_cut_to_the_ball_is_told_by_its_radius(half):
         assert sum("cut to" in concern and concern.endswith(remedy) for concern in found) == 1
 
 
-def test_what_does_not_vary_is_said_and_not_divided_by():
+def test_parameters_that_do_not_vary_are_a_concern():
     made = at_norms(make_prior("uniform"), 0.5, 0.5, engine="laplace")
     ratio = np.random.default_rng(1).normal(scale=0.01, size=(4, 500))
     same = dataclasses.replace(made, theta=np.full((4, 500, 2), 0.25), log_ratio=ratio).concerns()
@@ -92,7 +92,7 @@ def test_a_summary_is_what_the_draws_say(posterior):
         posterior.summary(prob=1.0)
 
 
-def test_chains_are_compared_where_there_are_chains(posterior):
+def test_several_chains_have_r_hat_and_effective_sample_sizes(posterior):
     rng = np.random.default_rng(0)
     theta, phi = 0.2 * rng.normal(size=(4, 500, 2)), 0.2 * rng.normal(size=(4, 500, 2))
     apart = phi + np.array([0.3, 0.0, 0.0, 0.0])[:, None, None]
@@ -124,13 +124,13 @@ def test_chains_are_compared_where_there_are_chains(posterior):
     assert any("particles" in concern for concern in clouds.concerns())
 
 
-def test_what_a_bound_or_an_approximation_hides_is_said(posterior):
+def test_concerns_name_bounds_and_bad_approximations(posterior):
     pressed = dataclasses.replace(
         posterior, theta=posterior.theta / np.linalg.norm(posterior.theta, axis=-1, keepdims=True)
     )
     assert any("bounds.theta" in concern for concern in pressed.concerns())
     assert not any("cut to" in concern for concern in pressed.concerns())
-    # The chains of smc are clouds.
+    # The chains of smc are independent fits.
     clouds = {name: getattr(pressed, name).reshape(4, 1000, 2) for name in ("theta", "phi")}
     cut = dataclasses.replace(pressed, **clouds, log_ratio=np.zeros((4, 1000)), engine=make_engine("smc"))
     assert any("cut to" in concern for concern in cut.concerns())

@@ -68,7 +68,7 @@ def test_a_table_is_the_same_whatever_it_comes_as(table, tmp_path):
         (17, "data", "CSV"),
     ],
 )
-def test_tables_that_are_none_are_refused(data, field, words):
+def test_invalid_tables_are_refused(data, field, words):
     with pytest.raises(InvalidInput, match=words) as complaint:
         hrprob.fit(data, "laplace")
     assert complaint.value.field == field

@@ -70,7 +70,7 @@ def test_an_outcome_has_the_mean_and_the_variance_asked_for(case):
             density = np.exp(np.asarray(outcome.log_prob(jnp.asarray(grid))))
             return integrate.trapezoid(density * (grid - u) ** order, grid)
 
-        # With 3 degrees of freedom, 60 deviations out, the tail still holds a few per cent of Σr².
+        # With 3 degrees of freedom, 60 standard deviations out, the tail still holds a few per cent of Σr².
         loose = case.get("df") == 3.0
         assert moment(0) == pytest.approx(1.0, abs=1e-4 if loose else 1e-6)
         assert moment(1) == pytest.approx(0.0, abs=1e-6)
@@ -106,7 +106,7 @@ def test_the_program_has_the_density_of_prior_times_likelihood(case, prior):
 
 
 @pytest.mark.parametrize("case", HARDEST)
-def test_padding_counts_for_nothing(case):
+def test_padding_does_not_change_the_density(case):
     model, prior = make_model(case), make_prior("uniform")
     x, r, user = some_rounds(n=10)
     values = {"theta": jnp.asarray([0.3, -0.2, 0.1]), "phi": jnp.asarray([0.5, 0.9, -1.0])}
@@ -141,7 +141,7 @@ def test_the_prior_predictive_can_be_drawn(case):
         assert float(draw["r"].var()) == pytest.approx(2.2, rel=0.15)
 
 
-def test_a_stay_tells_what_its_rounds_tell():
+def test_a_stay_has_the_likelihood_of_its_rounds():
     x, r, user = some_rounds(n=40)
     model, theta, phi = Gaussian(), jnp.asarray([0.3, -0.2, 0.1]), jnp.asarray([0.5, 0.9, -1.0])
     with double_precision():
@@ -212,7 +212,7 @@ def test_several_rounds_of_one_context_in_a_row():
         (make_prior, {"kind": "gaussian", "phi_share": -1.0}, "prior.phi_share"),
     ],
 )
-def test_what_cannot_be_is_refused(make, wanted, field):
+def test_invalid_parameters_are_refused(make, wanted, field):
     with pytest.raises(InvalidInput) as complaint:
         make(wanted)
     assert complaint.value.field == field

@@ -21,7 +21,7 @@ SETTING = Setting(dimension=3, link=Affine(1.0, 2.0), bounds=Bounds(1.0, 2.0))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [3])
-def test_priors_are_what_they_say(d):
+def test_draws_from_priors_follow_their_densities(d):
     setting = Setting(dimension=d)
     key = jax.random.key(3)
     with double_precision():
@@ -169,13 +169,13 @@ class Level(priors.Uniform):
     ],
     ids=lambda case: type(case).__name__,
 )
-def test_a_prior_that_engines_would_not_see_alike_is_refused(prior, words):
+def test_a_prior_whose_densities_disagree_is_refused(prior, words):
     with pytest.raises(InvalidInput, match=words) as complaint:
         priors.check_prior(prior, SETTING)
     assert complaint.value.field == "prior"
     assert "\n" not in str(complaint.value)
 
 
-def test_a_prior_that_they_see_alike_is_not():
+def test_a_prior_whose_densities_agree_is_accepted():
     for prior in (Sound(), Level(), priors.Uniform(), priors.Gaussian(0.2, 0.3)):
         priors.check_prior(prior, SETTING)

@@ -38,7 +38,7 @@ def serve(policy, state, *all_seen):
 
 
 @pytest.mark.slow
-def test_an_engine_outside_the_program_is_fitted_between_stretches():
+def test_an_engine_outside_the_program_is_fitted_between_chunks():
     policy = make("thompson", {"engine": {"kind": "svi", "steps": 30}, "refit": 2.0})
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=20)
@@ -106,7 +106,7 @@ def test_under_a_gaussian_prior_the_belief_is_that_of_a_fit():
             )
             for chosen in (PRIOR, "uniform")
         )
-    # The searches start elsewhere and end within 0.003 deviations of the mode; here a deviation is about 0.2.
+    # The searches start elsewhere and end within 0.003 standard deviations of the mode; here a deviation is about 0.2.
     np.testing.assert_allclose(state.belief.mean, alone.mean, atol=1e-3)
     np.testing.assert_allclose(state.belief.factor, alone.factor, atol=1e-3)
     assert np.abs(np.asarray(alone.mean - flat.mean)).max() > 0.1
@@ -128,7 +128,7 @@ class Plain(priors.Uniform):
         ("bayes-greedy", {"draws": 0}, "draws"),
     ],
 )
-def test_what_cannot_be_is_refused(kind, parameters, field):
+def test_invalid_parameters_are_refused(kind, parameters, field):
     with pytest.raises(InvalidInput) as complaint:
         make(kind, parameters)
     assert complaint.value.field == f"policy.{field}"
@@ -200,7 +200,7 @@ def test_a_policy_plays_no_prior_beyond_the_bounds(engine):
 
 
 @pytest.mark.parametrize(("engine", "learns"), [("laplace", False), ("smc", True)])
-def test_who_learns_within_a_stay(engine, learns):
+def test_only_smc_learns_within_a_stay(engine, learns):
     with double_precision():
         bound = make("thompson", {"engine": engine, "eager": True, "refit": 1.0}).bind(hrprob.Problem(), 5)
         first = bound.init()

@@ -8,6 +8,7 @@ import pytest
 import hrprob
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
+from hrprob.numerics.buffers import write_rows
 from hrprob.policies import ledger
 from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.engine import advance, begin
@@ -22,7 +23,7 @@ def serve(policy, state, *all_seen):
     return policy.depart(state, all_seen[-1].user)
 
 
-def test_stays_are_kept_where_they_belong():
+def test_stays_are_recorded_in_their_rows():
     policy = make("thompson", {"engine": "svi", "warmup": 2})
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=40)
@@ -38,7 +39,7 @@ def test_stays_are_kept_where_they_belong():
     assert stays.total[:2].tolist() == [7.0, 8.0]
 
 
-def test_single_outcomes_are_kept_where_a_model_needs_them():
+def test_single_outcomes_are_recorded_where_a_model_needs_them():
     policy = make("thompson", {"engine": "laplace", "model": "student-t", "warmup": 1})
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=40)
@@ -60,7 +61,7 @@ def test_single_outcomes_are_kept_where_a_model_needs_them():
     assert rounds.weight.sum(axis=1)[:3].tolist() == [2.0, 16.0, 0.0]
 
 
-def test_warm_up_rounds_are_taken_as_long_as_they_can_be_written_down():
+def test_warm_up_rounds_are_in_the_sample_set_while_the_ledger_has_room():
     """Two warm-up users, served three actions of which two have the same context."""
     policy = make("thompson", {"engine": "svi", "model": "student-t", "warmup": 2, "growth": 50})
     contexts = np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 0.5]])
@@ -109,7 +110,7 @@ def test_an_eager_policy_has_a_row_for_each_action():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["gaussian", pytest.param("student-t", marks=pytest.mark.study)])
-def test_a_round_is_taken_where_it_can_be_written_down(model):
+def test_a_round_is_in_the_sample_set_where_the_ledger_has_room(model):
     """Stays are long here: lazy and eager, what counts as taken is what the ledger has."""
     problem = hrprob.Problem(satisfaction=hrprob.FixedLevels(-3.0))
     for eager in (False, True):
@@ -129,7 +130,7 @@ def test_a_round_is_taken_where_it_can_be_written_down(model):
 
 
 @pytest.mark.slow  # unless the test above has compiled its program
-def test_growth_limits_what_is_written_down():
+def test_growth_limits_the_recorded_rounds():
     problem = hrprob.Problem(satisfaction=hrprob.FixedLevels(-1.0))
     policy = make("thompson", {"engine": {"kind": "svi", "steps": 5}, "growth": 2.5})
     with double_precision():
@@ -144,3 +145,15 @@ def test_growth_limits_what_is_written_down():
     np.testing.assert_array_equal(written[:12], wanted)
     assert np.any(wanted < lifetime)
     assert np.any(wanted == 0) or np.any((wanted > 1) & (wanted < lifetime))
+
+
+def test_nothing_moves_in_a_scan():
+    def step(buffers, place):
+        return jax.vmap(lambda b: write_rows(b, jnp.ones((1, 2)), place), in_axes=-1, out_axes=-1)(
+            buffers
+        ), None
+
+    program = jax.jit(lambda b: jax.lax.scan(step, b, jnp.arange(8))[0])
+    text = program.lower(jnp.zeros((8, 2, 3))).as_text()
+    assert "dynamic_update_slice" in text
+    assert "scatter" not in text

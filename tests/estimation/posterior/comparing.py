@@ -17,7 +17,7 @@ def coefficients(draws):
 
 
 def shift_and_ratio(draws, reference):
-    """How far means are apart, in deviations of the reference, and the ratio of deviations."""
+    """How far means are apart, in standard deviations of the reference, and the ratio of standard deviations."""
     mean, deviation = reference.mean(axis=0), reference.std(axis=0)
     return np.abs(draws.mean(axis=0) - mean) / deviation, draws.std(axis=0) / deviation
 
@@ -27,7 +27,7 @@ def by(kind, target, data, draws=4000):
 
 
 def against_nuts(kind, target, data, draws=4000):
-    """Return shift and ratio of deviations of θ and φ from those of nuts."""
+    """Return shift and ratio of standard deviations of θ and φ from those of nuts."""
     return shift_and_ratio(*(coefficients(by(name, target, data, draws)) for name in (kind, "nuts")))
 
 

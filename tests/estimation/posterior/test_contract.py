@@ -1,10 +1,13 @@
 """Every engine with every model and prior it can take, against weighted draws from the prior in NumPy."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from hrprob.estimation.posterior.base import BatchEngine, Engine, StreamingEngine
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.estimation.posterior.importance import reweight
 from hrprob.estimation.posterior.inference import draw_many, export, fit_engine, sample_posterior
@@ -15,7 +18,7 @@ from hrprob.problem import Affine, Bounds
 
 # Another link and other bounds than the paper's.
 SETTING = Setting(2, Affine(slope=0.5, offset=1.0), Bounds(theta=1.5, phi=1.9))
-# Standard deviations as shares of the bounds; θ's is below that of the uniform prior, φ's above.
+# Standard standard deviations as shares of the bounds; θ's is below that of the uniform prior, φ's above.
 PRIORS = {"uniform": None, "gaussian": (0.3, 0.8)}
 # Each engine as it is, but for shorter chains.
 QUICK = {"nuts": {"warmup": 300, "draws": 500}, "svi": {"steps": 1500}}
@@ -142,3 +145,33 @@ def test_engines_keep_their_contract(model, prior, engine, plain):
         if weighted.trusted:
             right = np.concatenate(weighted.mean())
             assert np.all(np.abs(right - mean) < 0.25 * deviation)
+
+
+@pytest.mark.parametrize("kind", list(ENGINES))
+def test_engines_state_what_they_need_and_offer(kind):
+    engine = make_engine(kind)
+    assert isinstance(engine, StreamingEngine if engine.streaming else BatchEngine)
+    assert isinstance(engine, StreamingEngine) != isinstance(engine, BatchEngine)
+    assert engine.has_density == (type(engine).log_density is not Engine.log_density)
+    # A belief that consists of draws has no density, and is made from outside of compiled programs.
+    assert not (engine.makes_draws and (engine.has_density or engine.streaming))
+    assert not engine.sequential or engine.streaming
+    assert engine.replicates >= 1
+    assert engine.refit >= 1.0
+    names = {field.name for field in dataclasses.fields(engine)}
+    assert {*engine.shorter, engine.raise_for_rhat, engine.raise_for_divergences} - {""} <= names
+    assert (engine.total_draws is not None) == (engine.with_draws(100) != engine)
+
+
+def test_many_data_sets_are_fitted_with_shorter_settings_unless_these_were_set():
+    nuts = make_engine({"kind": "nuts", "warmup": 33}).for_many_data_sets()
+    assert (nuts.chains, nuts.warmup, nuts.draws, nuts.depth, nuts.accept) == (2, 33, 256, 6, 0.95)
+    assert make_engine("svi").for_many_data_sets().steps == 1000
+    for kind in ("laplace", "smc"):
+        assert make_engine(kind).for_many_data_sets() == make_engine(kind)
+
+
+def test_final_draws_of_smc_try_harder_to_lie_in_the_ball():
+    assert make_engine("smc").for_final_draws().tries == 1000
+    assert make_engine({"kind": "smc", "tries": 5000}).for_final_draws().tries == 5000
+    assert make_engine("laplace").for_final_draws() == make_engine("laplace")

@@ -72,7 +72,7 @@ def test_given_no_rows_every_engine_has_the_prior(kind, model, target):
     data = NO_ROWS if target.model.data is Stays else rounds(np.zeros((0, 4)), [])
     draws = by(kind, target, data)
     # An entry of a vector uniform on a ball of radius R has mean 0 and deviation R/√(d + 2). 1024 particles know
-    # the mean to 0.03 deviations and the deviation to a fiftieth: five such.
+    # the mean to 0.03 standard deviations and the deviation to a fiftieth: five such.
     # Two rows have these moments.
     wanted = np.repeat([1.0, 2.0], 4) / np.sqrt(6) * [[1.0], [-1.0]]
     apart, ratio = shift_and_ratio(coefficients(draws), wanted)
@@ -116,7 +116,7 @@ def test_under_the_uniform_prior_a_belief_starts_standard_normal(target):
         ({"kind": "svi", "lr": 1}, "engine.lr"),
     ],
 )
-def test_what_cannot_be_is_refused(engine, field):
+def test_invalid_parameters_are_refused(engine, field):
     with pytest.raises(InvalidInput) as complaint:
         make_engine(engine)
     assert complaint.value.field == field

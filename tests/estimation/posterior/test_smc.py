@@ -18,7 +18,7 @@ from .reference import USERS, gathered
 
 
 @pytest.mark.study
-def test_smc_moves_only_the_trials_whose_particles_are_worn(target):
+def test_smc_moves_only_the_trials_with_few_effective_particles(target):
     """Three trials of which the second has one particle with all the weight."""
     engine = make_engine({"kind": "smc", "particles": 16, "moves": 1})
     sets = [gathered(8, seed=seed) for seed in range(3)]
@@ -44,7 +44,7 @@ def both(z_phi):
 
 
 @pytest.mark.parametrize("prior", ["uniform", "gaussian"])
-def test_smc_carries_what_a_fit_would_find(prior, target, data):
+def test_smc_updates_agree_with_a_fit(prior, target, data):
     engine, target = make_engine("smc"), with_fields(target, prior=make_prior(prior))
     with double_precision():
         cloud = jax.jit(lambda: engine.init(target))()
@@ -112,7 +112,7 @@ def test_smc_is_moved_when_one_stay_outweighs_all_others(target, data):
 
 
 @pytest.mark.slow
-def test_smc_is_moved_when_its_particles_are_worn(target):
+def test_smc_is_moved_when_few_particles_are_effective(target):
     """Long stays between two times at which a move is due, as a table of one's own may have them."""
     data = long_stays(np.where(np.arange(119) < 100, 1.0, 300.0), seed=1)
     apart, _ = against_nuts("smc", target, data)
@@ -139,5 +139,5 @@ def test_smc_draws_in_the_ball_where_data_put_theta_beyond_it(target):
     # Given what these 30 users did, one try in forty at θ lies in the ball: the others are beyond the bound.
     data = gathered(30, seed=30)
     apart, _ = against_nuts("smc", target, data)
-    # Four clouds of 256 particles know a mean to 0.03 standard deviations, 4000 draws of nuts to 0.02.
+    # Four fits of 256 particles know a mean to 0.03 standard deviations, 4000 draws of nuts to 0.02.
     assert apart.max() < 0.15

@@ -26,7 +26,7 @@ def test_growing_data_do_not_compile_anew(target, data):
 
 @pytest.mark.slow
 def test_svi_finds_a_posterior_far_narrower_than_the_prior(target):
-    """Its steps follow the guide's own scale: with those of a wide posterior it ends 0.4 deviations off."""
+    """Its steps follow the guide's own scale: with those of a wide posterior it is wrong by 0.4 standard deviations."""
     apart, ratio = against_nuts("svi", target, long_stays(np.full(100, 2e4), seed=2), 8000)
     assert apart.max() < 0.1
     assert np.abs(np.log(ratio)).max() < 0.1

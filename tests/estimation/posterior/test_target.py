@@ -87,7 +87,7 @@ def test_a_prior_on_smaller_balls_is_that_of_smaller_bounds(half):
         drawn = np.asarray(jax.jit(lambda key: narrow.prior_of_both(key, 2000))(jax.random.key(0)))
     np.testing.assert_allclose(density, wanted, rtol=1e-12)
     assert np.ptp(np.asarray(program) - np.asarray(density)) < 1e-9
-    # Standard normal: means known to 0.022, deviations to 0.016, four of each.
+    # Standard normal: means known to 0.022, standard deviations to 0.016, four of each.
     np.testing.assert_allclose(drawn.mean(axis=0), 0.0, atol=0.09)
     np.testing.assert_allclose(drawn.std(axis=0), 1.0, atol=0.065)
 
@@ -106,7 +106,7 @@ def test_every_engine_takes_a_prior_on_smaller_balls(kind, half):
         )
     ]
     one, other = (np.concatenate([draws.theta, draws.phi], axis=-1).reshape(-1, 6) for draws in found)
-    # Chains drift apart in their last digits: two means of 4000 draws differ by 0.03 deviations. Particles are
+    # Chains drift apart in their last digits: two means of 4000 draws differ by 0.03 standard deviations. Particles are
     # over θ and φ under the one prior, over φ under the other: two means of 1024 differ by 0.045.
     off = {"nuts": 0.12, "smc": 0.2}.get(kind)
     if off:
