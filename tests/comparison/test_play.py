@@ -30,11 +30,11 @@ def test_every_problem_says_what_it_tests(suite):
 def test_nothing_is_tuned_to_a_problem(suite):
     everybody = suite["paper"].policies
     for name, experiment in suite.items():
-        # What is defined on one problem alone comes after those who play all.
+        # Policies that are defined on one problem only come after those that play all.
         own = {"kl-ulcb"} if name == "one-level" else set()
         assert {policy: experiment.policies[policy] for policy in everybody} == everybody
         assert set(experiment.policies) - set(everybody) == own
-    # The paper's own variance bound would give its problem away.
+    # The paper's variance bound would be tuned to its problem.
     assert all(getattr(policy, "variance_max", None) is None for policy in everybody.values())
 
 

@@ -1,4 +1,4 @@
-"""Which results can be paired, and what `hrprob compare` makes of folders."""
+"""Which results can be paired, and `hrprob compare` on folders."""
 
 import json
 
@@ -48,11 +48,11 @@ def played(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_results_of_the_same_users_become_one(played):
+def test_results_with_the_same_users_are_pooled(played):
     one, other = played("greedy", "hr"), played("greedy", "random", "hr2", trials=3)
     pooled = pool([*read(one), *read(other)])
     (data,) = pooled.values()
-    # The same policy twice is one; another of the same name goes by its folder too.
+    # The same policy twice counts once; a different one with the same name has its folder in its name.
     assert data.policy.values.tolist() == ["greedy", "hr", "random", f"hr ({other.name})"]
     assert data.sizes["trial"] == 3
     alone = read(other)[0].data
@@ -64,13 +64,13 @@ def test_results_of_the_same_users_become_one(played):
 @pytest.mark.parametrize(
     ("changes", "why"), [({"seed": 1}, "seed 0, .* has 1"), ({"users": 30}, "users 40, .* has 30")]
 )
-def test_results_of_other_users_are_refused(played, changes, why):
+def test_results_with_other_users_are_refused(played, changes, why):
     with pytest.raises(InvalidInput, match=why):
         pool([*read(played("greedy", "hr")), *read(played("random", **changes))])
 
 
 @pytest.mark.slow
-def test_another_problem_is_no_rival(played):
+def test_results_of_another_problem_are_not_paired(played):
     with pytest.raises(InvalidInput, match="different problems"):
         pool([*read(played("greedy", "hr")), *read(played("random", theta=0.3))])
 
@@ -86,7 +86,7 @@ def test_several_problems_are_a_suite(played, tmp_path, capsys):
     assert found["ranks"][0]["policy"] == "greedy"
     for name in ("suite.png", "01-differences.svg", "02-optimal.png", "report.html", "manifest.json"):
         assert (out / name).stat().st_size > 0
-    # It may be made again in the same place.
+    # A second report replaces the first.
     assert cli.main(["compare", *folders, "--out", str(out), "--quiet"]) == 0
 
 

@@ -1,4 +1,4 @@
-"""The experiments on the extensions: each can be read, told and run, and compares with and without."""
+"""The experiments on the extensions: each can be read, described and run, and the README has its numbers."""
 
 import json
 import os
@@ -44,19 +44,19 @@ def test_every_extension_has_its_experiment():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_readme_says_what_was_found(name):
+def test_the_readme_has_a_paragraph_on_it(name):
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     paragraphs = [part for part in text.split("\n\n") if not part.startswith(("|", "#"))]
     assert any(f"`{name}.toml`" in part for part in paragraphs)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_resolved_makes_the_same_experiment(name):
+def test_resolved_data_make_the_same_experiment(name):
     experiment = config.read(FOLDER / f"{name}.toml")
     data = json.loads(json.dumps(config.resolved(experiment), allow_nan=False))
     again = config.from_data(data)
     assert repr(again) == repr(experiment)
-    # No comparison hides greedy.
+    # Every comparison includes greedy.
     assert "greedy" in {policy.kind for policy in experiment.policies.values()}
 
 
@@ -133,7 +133,7 @@ def readme():
 
 
 def rows_of(name):
-    """The rows that the README's tables have for a file: those with its name, and those below without one."""
+    """Return the rows of the README's tables for a file: those with its name, and those below without one."""
     rows, here = [], False
     for line in readme().splitlines():
         here = line.startswith(f"| `{name}.toml` |") or (here and line.startswith("| |"))
@@ -142,20 +142,20 @@ def rows_of(name):
 
 
 def paragraph_of(name):
-    """What was found with a file, on one line."""
+    """Return the README's paragraph on a file, as one line."""
     found = [part for part in readme().split("\n\n") if part.startswith("**") and f"`{name}.toml`" in part]
     return " ".join(found[0].split())
 
 
 def test_the_readme_counts_its_intervals():
-    """But for the one of no difference at all."""
+    """All but [0, 0], the interval of two equal policies."""
     assert f"of the {len(TABLE) + len(TEXT) - 1} on this page" in readme()
     assert sum(len(rows_of(name)) for name in FILES) == len(TABLE)
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """Play an experiment as it stands, once: a fresh process that finds nothing compiled; its folder and seconds."""
+    """Return a function that plays a file once, in a new process without compiled programs: its folder and seconds."""
     done = {}
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
 
@@ -172,7 +172,7 @@ def played(tmp_path_factory):
 
 
 def regret(out, policy, user=None):
-    """Return the regret of all trials, after the last user unless said otherwise."""
+    """Return the regret of all trials, by default after the last user."""
     with xarray.open_dataset(out / "results.nc") as run:
         curve = run.regret.sel(policy=policy)
         return (curve.isel(user=-1) if user is None else curve.sel(user=user)).values
@@ -183,9 +183,9 @@ def number(x, digits=0):
 
 
 def interval(one, other, paired, digits=0):
-    """The difference and its 95 % interval as the README has them; Welch's if they are not paired."""
+    """Return the difference and its 95 % interval as the README writes them; Welch's if they are not paired."""
     if np.array_equal(one, other):
-        # Without any difference at all there is no t.
+        # Equal samples have no t statistic.
         low = high = 0.0
     else:
         test = stats.ttest_rel(one, other) if paired else stats.ttest_ind(one, other, equal_var=False)
@@ -197,7 +197,7 @@ def interval(one, other, paired, digits=0):
 @pytest.mark.study
 @pytest.mark.parametrize("name", FILES)
 def test_a_full_run_takes_less_than_a_minute(name, played):
-    """On a machine that does nothing else: two cores were enough."""
+    """On an otherwise idle machine with two cores."""
     out, seconds = played(name)
     assert seconds < 60
     assert {"regret.png", "lifetime.png"} <= {path.name for path in out.iterdir()}
@@ -304,7 +304,7 @@ LOW = {"kind": "empirical", "levels": [-9.0, -8.0]}
 @pytest.mark.parametrize(
     ("policy", "field", "words"),
     [
-        # With a variance of at most 4, levels that scatter by 2 make every lifetime infinite.
+        # With a variance of at most 4, levels with a standard deviation of 2 make every lifetime infinite.
         (
             hrprob.Greedy(satisfaction=WIDE),
             "satisfaction.of.deviation",
@@ -365,7 +365,7 @@ def test_a_belief_in_levels_as_they_are_or_unseen_is_not_refused():
     hrprob.Greedy(satisfaction=hrprob.HiddenLevels()).bind(problem, 5)
 
 
-def test_a_wider_range_of_levels_bears_on_computed_constants():
+def test_a_wider_range_of_levels_enlarges_computed_constants():
     problem = hrprob.Problem(satisfaction=hrprob.UniformLevels(-0.1, 0.1))
     computed = {"radius": "paper", "c3": "computed", "c4": "computed"}
     own, wider = (

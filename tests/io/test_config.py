@@ -1,4 +1,4 @@
-"""Configuration files: what they give, and what is said of those that cannot be used."""
+"""Configuration files: what they describe, and messages about those that cannot be used."""
 
 import json
 import math
@@ -297,7 +297,7 @@ def test_messages_about_unusable_data(data, field, value, remedy):
     assert before.startswith(f"`{field}` must ")
     assert got
     assert value in after
-    # The choices that would do may stand before what was got.
+    # The possible choices may stand before the value.
     assert remedy in before + after
 
 

@@ -52,7 +52,7 @@ def test_results_hold_every_part(folder):
 
 
 @pytest.mark.slow
-def test_report_needs_nothing_from_elsewhere(folder):
+def test_the_report_loads_nothing_from_elsewhere(folder):
     page = (folder / "report.html").read_text()
     assert not re.findall(r'(?:src|href)="(?!data:|#)', page)
     assert page.count("<figure>") == 3
@@ -60,7 +60,7 @@ def test_report_needs_nothing_from_elsewhere(folder):
 
 
 @pytest.mark.slow
-def test_second_call_takes_finished_parts_over(folder, capsys):
+def test_a_second_call_reuses_finished_parts(folder, capsys):
     arguments = ["reproduce", "--panel", "c", "--users", "1100", "--trials", "3", "--out", str(folder)]
     before = json.loads((folder / "summary.json").read_text())
     assert main(arguments) == 0
@@ -72,14 +72,14 @@ def test_second_call_takes_finished_parts_over(folder, capsys):
 
 
 @pytest.mark.study
-def test_other_settings_are_played_anew(folder, capsys):
+def test_other_settings_are_played_again(folder, capsys):
     arguments = ["reproduce", "--panel", "c", "--users", "1100", "--trials", "2", "--out", str(folder)]
     assert main(arguments) == 0
     assert "taken from" not in capsys.readouterr().out
 
 
 @pytest.mark.study
-def test_a_broken_part_is_played_anew(tmp_path):
+def test_a_damaged_part_is_played_again(tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "released.nc").write_bytes(b"not a file of ours")
     done = reproduce(tmp_path, panels=["c"], users=30, trials=2)
@@ -105,7 +105,7 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("manifest", ['{"name": "my web app"}', '{"program": "hrprob", "job": "run"}'])
-def test_a_manifest_of_something_else_is_not_ours(tmp_path, manifest):
+def test_a_folder_with_another_manifest_is_refused(tmp_path, manifest):
     (tmp_path / "manifest.json").write_text(manifest)
     with pytest.raises(InvalidInput, match="--out"):
         reproduce(tmp_path, panels=["c"], users=30, trials=2)
@@ -127,12 +127,12 @@ def test_every_part_can_be_read_and_has_its_policies():
 
 @pytest.mark.study
 def test_published_curves_agree(tmp_path):
-    """Every published curve, at its last user and along the way, in the full released settings."""
+    """Every published curve agrees, at its last user and at the others, in the full released settings."""
     done = reproduce(tmp_path, panels=["a", "b", "c", "d"])
     assert len(done.curves) == 300
     for panel, policy in {(point.panel, point.policy) for point in done.curves}:
         along = [point for point in done.curves if (point.panel, point.policy) == (panel, policy)]
         assert curve_agrees(along, trials=20), (panel, policy)
     # Under Student's t with 19 degrees of freedom 0.7 % of points lie beyond three; the points of a curve
-    # go together, so a few times that is allowed.
+    # are correlated, so a few times that is allowed.
     assert sum(not point.agrees for point in done.curves) <= 6
