@@ -13,8 +13,7 @@ explored, rare    the third with the smallest, the largest ‖x‖ in V⁻¹
 served            the one that the policy picks for the next user
 ================  =========================================================
 
-How coverages are tested although contexts of one data set share a posterior is described in
-:mod:`.clustered`.
+Tests of coverage allow for contexts of one data set sharing a posterior, see :mod:`.clustered`.
 """
 
 from __future__ import annotations
@@ -337,6 +336,7 @@ def _write_section(page: Page, table: xarray.Dataset) -> None:
         f"probability {attrs['error_rate']:.0%} at most; and in any of the others, where p is below "
         f"{attrs['significance_level_by_region']:.2g}, with probability {attrs['error_rate']:.0%} at most."
     )
+    limits = {"all": attrs["significance_level"]}
     rows, good = [], []
     for users in table.users.values:
         for region in table.region.values:
@@ -347,9 +347,7 @@ def _write_section(page: Page, table: xarray.Dataset) -> None:
             ]
             least = float(cells.p_value.min())
             rows.append([int(users), str(region), *shown, least])
-            good.append(
-                least >= attrs["significance_level" if region == "all" else "significance_level_by_region"]
-            )
+            good.append(least >= limits.get(region, attrs["significance_level_by_region"]))
     header = ["users", "contexts", *(f"{100 * level:g} %" for level in table.level.values), "p"]
     page.table(header, rows, "Coverage of central intervals for σ²(x), in per cent.", good)
 

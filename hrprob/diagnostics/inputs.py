@@ -95,7 +95,7 @@ class SharedInputs:
         self._lock = threading.Lock()
 
     def claim(self, which: _MadeOnce[Any]) -> tuple[Future[Any], bool]:
-        """Return the place of a value, and whether the caller is the first to ask and must compute it."""
+        """Return the future of a value, and whether the caller is the first to ask and must compute it."""
         with self._lock:
             first = which not in self._made
             return self._made.setdefault(which, Future()), first
@@ -116,7 +116,7 @@ class SharedInputs:
 
     @property
     def other_engines(self) -> list[Engine]:
-        """The engines that are looked at beside the one in use."""
+        """The engines that are examined beside the one in use."""
         if not self.sizes.every_engine:
             return []
         return [make_engine(kind) for kind in ENGINES if kind != self.study.engine.kind]
@@ -173,7 +173,7 @@ class SharedInputs:
     ) -> dict[int, Posteriors]:
         """Return posteriors of data sets after some numbers of users.
 
-        With ``follow`` a streaming engine is looked at more often, at :func:`.posteriors.checkpoints`. An
+        With ``follow`` a streaming engine is examined more often, at :func:`.posteriors.checkpoints`. An
         engine that is not streaming is fitted to the first data sets only, with shorter settings.
         """
         stops = sorted(users)
