@@ -3,6 +3,7 @@ __version__: str
 from . import diagnostics as diagnostics
 from . import models as models
 from . import noise as noise
+from . import plot as plot
 from . import policies as policies
 from . import problem as problem
 from ._core.errors import InvalidInput as InvalidInput

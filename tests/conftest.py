@@ -26,9 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
 # Slow tests (several seconds) and studies (minutes) are marked beside them. Here stand, by a part of their
 # names, those that have no place for a mark: examples in docstrings, and single cases of a test for many.
 _SLOW = (
-    "hrprob/fitting/figures.py::hrprob.fitting.figures.plot_coefficients",
     "hrprob/fitting/gather.py::",
-    "models/test_models.py::test_the_prior_predictive_can_be_drawn[case1]",
     "problem/test_hidden.py::test_redrawn_normal_levels_where_the_step_is_steep[student-t",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[linucb]",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[oracle]",
@@ -37,14 +35,8 @@ _SLOW = (
     "test_agent.py::test_agent_acts_as_the_engine_does[policy2]",
     "test_agent.py::test_agent_acts_as_the_engine_does[policy3]",
     "hrprob/comparison/coverage.py::",
-    "hrprob/comparison/paired.py::",
-    "hrprob/comparison/sequential.py::hrprob.comparison.sequential.decide",
-    "hrprob/fitting/fit.py::",
-    "hrprob/fitting/posterior.py::",
-    "hrprob/policies/contextual_ids.py::hrprob.policies.contextual_ids.ContextualIDS",
     "hrprob/policies/exact_optimism.py::hrprob.policies.exact_optimism.HRUCBExact",
     "informative]",
-    "models/test_models.py::test_priors_are_what_they_say[3]",
     "policies/test_contract.py::test_learns_nothing_from_rounds_not_taken[contextual-ids]",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[cmdp]",
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb eager",
@@ -53,8 +45,6 @@ _SLOW = (
     "simulation/test_against_plain.py::test_engine_equals_plain_loop[sigma-max-ucb",
 )
 _STUDIES = (
-    "hrprob/reproduce/command.py::hrprob.reproduce.command.reproduce",
-    "estimation/posterior/test_target.py::test_derivatives_are_those_of_the_log_density[student-t",
     "policies/test_contract.py::test_batched_is_as_one_by_one[bayes",
     "policies/test_contract.py::test_batched_is_as_one_by_one[ids]",
     "policies/test_contract.py::test_compiled_is_as_interpreted[bayes",
@@ -63,9 +53,6 @@ _STUDIES = (
     "policies/test_contract.py::test_compiled_is_as_interpreted[thompson",
     "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[contextual-ids]",
     "policies/test_contract.py::test_numbers_share_a_program_and_options_do_not[weighted-oful]",
-    "policies/test_thompson.py::test_every_bayesian_policy_learns[bayes",
-    "policies/test_thompson.py::test_every_way_of_learning_learns[{'model': 'student-t'}]",
-    "policies/test_thompson.py::test_engines_from_outside_compile_once[nuts]",
     # Eager and active policies equal their loops in the paper's setting and with extensions, which is tested.
     *(
         f"simulation/test_against_plain.py::test_engine_equals_plain_loop_elsewhere[{policy}"
@@ -96,20 +83,20 @@ _STUDIES = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow and what is a study, before any mark decides what is left out."""
     for item in items:
-        if any(part in item.nodeid for part in _STUDIES):
+        if any(part in item.nodeid for part in _STUDIES) or _calls_itself(item, "study"):
             item.add_marker("study")
         if (
             item.get_closest_marker("study")
             or any(part in item.nodeid for part in _SLOW)
-            or _is_slow_example(item)
+            or _calls_itself(item, "slow")
         ):
             item.add_marker("slow")
 
 
-def _is_slow_example(item: pytest.Item) -> bool:
-    """Say whether a docstring calls its examples slow, by the comment ``# slow`` in one of them."""
+def _calls_itself(item: pytest.Item, mark: str) -> bool:
+    """Say whether the examples of a docstring have a mark, as the comment ``# slow`` or ``# study`` in one of them."""
     example = getattr(item, "dtest", None)
-    return example is not None and "# slow" in (example.docstring or "")
+    return example is not None and f"# {mark}" in (example.docstring or "")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,4 +1,4 @@
-"""Arrivals by functions of one's own: levels with a season, and a catalogue that is renewed."""
+"""Arrivals by user-defined functions: levels with a season, and a catalogue that is renewed."""
 
 import math
 
@@ -25,7 +25,7 @@ def level(key: jax.Array, user: jax.Array) -> jax.Array:
 
 
 def catalogue(key: jax.Array, user: jax.Array) -> jax.Array:
-    """Return the contexts on the unit sphere that ``RENEWED`` users after one another share, in all trials.
+    """Return contexts on the unit sphere that ``RENEWED`` consecutive users share, the same in all trials.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-r"""Numbers that describe a regret over trials: means, growth, differences, each with its interval.
+r"""Regret over trials in numbers: means, growth, differences, each with its interval.
 
 Two numbers describe how a curve R(t) grows over the last two thirds of the users, each
-computed in every trial and averaged, with a 95 % t interval over trials:
+computed in every trial and averaged, with its 95 % t interval over trials:
 
 - the *growth exponent*: slope of ln R(t) on ln t; 1 is linear, ½ is √t, 0 is flat;
-- the *rate ratio*: regret gathered in the last third over that in the middle third; 1 is
-  linear, (√3 − √2)/(√2 − 1) = 0.77 is √t. Unlike the exponent it forgets how the curve began.
+- the *rate ratio*: regret of the last third of the users divided by that of the middle third; 1 is
+  linear, (√3 − √2)/(√2 − 1) = 0.77 is √t. Unlike the exponent, it does not depend on the first third.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 MOST_STANDARD_ERRORS = 3.0
+"""Differences of more standard errors than this count as clear."""
 
 
 class Estimate(NamedTuple):
@@ -79,7 +80,7 @@ def growth_exponent(run: xarray.Dataset, policy: str) -> Estimate:
     late = regret.sel(user=slice(int(run.user[-1]) / 3, None))
     if late.sizes["user"] < 2:
         return Estimate(math.nan, math.nan, math.nan, math.nan)
-    # Equal steps of ln t, so that the many late users do not outweigh the rest.
+    # Equal steps of ln t: otherwise the many late users would outweigh the others.
     grid = np.unique(np.geomspace(float(late.user[0]), float(late.user[-1]), 40))
     points = late.sel(user=grid, method="nearest")
     x = np.log(points.user.values.astype(float))
@@ -89,15 +90,15 @@ def growth_exponent(run: xarray.Dataset, policy: str) -> Estimate:
 
 
 def rate_ratio(run: xarray.Dataset, policy: str) -> Estimate:
-    """Return the regret of the last third over that of the middle third.
+    """Return the regret of the last third of the users divided by that of the middle third.
 
-    It is a ratio of means, with the interval of Fieller's linearisation: the mean of
-    (last − ratio · middle)/mean(middle) over trials.
+    It is a ratio of means; its interval is that of the linearised ratio, the mean over trials of
+    (last − ratio · middle)/mean(middle).
     """
     regret = _regret(run, policy)
     last = int(run.user[-1])
     first, second, third = (
-        regret.sel(user=place, method="nearest").values for place in (last / 3, 2 * last / 3, last)
+        regret.sel(user=user, method="nearest").values for user in (last / 3, 2 * last / 3, last)
     )
     middle, late = second - first, third - second
     if np.mean(middle) <= 0:
@@ -108,14 +109,14 @@ def rate_ratio(run: xarray.Dataset, policy: str) -> Estimate:
 
 
 def paired_difference(run: xarray.Dataset, policy: str, other: str, since: float = 0.0) -> Estimate:
-    """Return how much more regret ``policy`` has than ``other`` at the last user, trial by trial.
+    """Return the regret of ``policy`` minus that of ``other`` at the last user, paired by trial.
 
-    With ``since``, only what was gathered after that share of the users counts.
+    With ``since``, only regret after that share of the users counts.
     """
 
-    def gathered(name: str) -> np.ndarray:
+    def regret_since(name: str) -> np.ndarray:
         regret = _regret(run, name)
         start = regret.sel(user=max(1.0, since * int(run.user[-1])), method="nearest") if since else 0.0
         return np.asarray(regret.isel(user=-1) - start)
 
-    return estimate(gathered(policy) - gathered(other))
+    return estimate(regret_since(policy) - regret_since(other))

@@ -1,4 +1,4 @@
-"""Figures of a comparison: differences, final regrets, lifetimes, optimal actions, and a suite at a glance."""
+"""Figures of a comparison: differences, final regrets, lifetimes, optimal actions, and a whole suite."""
 
 from __future__ import annotations
 
@@ -13,97 +13,101 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from hrprob.comparison.paired import Comparison
-from hrprob.plot.plots import COLUMN_WIDTH, interval, label_of, look_of, number, style
+from hrprob.plot.intervals import draw_band, mean_interval
+from hrprob.plot.labels import format_number, label_of
+from hrprob.plot.scales import FAR_APART
+from hrprob.plot.sizes import COLUMN_WIDTH
+from hrprob.plot.style import GREY, look_of, style
 
 __all__ = [
     "MOST_CURVES",
-    "in_order",
-    "leading",
+    "best_first",
     "plot_differences",
     "plot_final",
     "plot_lifetimes",
     "plot_optimal",
     "plot_suite",
+    "shown_policies",
 ]
 
 MOST_CURVES = 8
-"""More curves than this cannot be told apart in one figure."""
+"""More curves than this cannot be distinguished in one figure."""
 
 _POINTS = 200
 _WINDOWS = 24
-# Beyond this ratio of medians a linear scale would hide the smaller ones.
-_FAR_APART = 8.0
-_QUIET = "#555555"
 
 
-def _places(data: xarray.Dataset) -> dict[str, int]:
-    return {str(name): place for place, name in enumerate(data.policy.values)}
+def _indices(data: xarray.Dataset) -> dict[str, int]:
+    """Return the index of every policy, which determines its look."""
+    return {str(name): index for index, name in enumerate(data.policy.values)}
 
 
-def in_order(data: xarray.Dataset, found: Comparison) -> xarray.Dataset:
-    """Return the data with the best policies first, where there are more than a figure can show.
+def best_first(data: xarray.Dataset, comparison: Comparison) -> xarray.Dataset:
+    """Return the data with the best policies first, if there are more than a figure can show.
 
-    A policy's look goes by its place, so those that are shown differ as much as looks can.
+    A policy's look depends on its index, so those that are shown differ as much as possible.
     """
     if data.sizes["policy"] <= MOST_CURVES:
         return data
-    names = [standing.policy for standing in found.standings]
-    first = [name for name in (found.baseline, *found.yardsticks) if name is not None]
+    names = [standing.policy for standing in comparison.standings]
+    first = [name for name in (comparison.baseline, *comparison.yardsticks) if name is not None]
     return data.sel(policy=first + [name for name in names if name not in first])
 
 
-def leading(data: xarray.Dataset) -> xarray.Dataset:
-    """Return the policies whose curves are drawn: the first of those :func:`in_order`."""
+def shown_policies(data: xarray.Dataset) -> xarray.Dataset:
+    """Return the policies whose curves are drawn: the first, after :func:`best_first`."""
     return data.isel(policy=slice(None, MOST_CURVES))
 
 
-def plot_differences(data: xarray.Dataset, found: Comparison) -> Figure:
-    """Draw what every policy loses beyond the baseline, or beyond the leader, trial by trial, with 95 % bands.
+def plot_differences(data: xarray.Dataset, comparison: Comparison) -> Figure:
+    """Draw the regret of every policy minus that of the baseline or the leader, paired by trial, with 95 % bands.
 
     Parameters
     ----------
     data : xarray.Dataset
-        What was compared.
-    found : Comparison
-        What came of it.
+        The data that were compared.
+    comparison : Comparison
+        The result of comparing them.
     """
-    against = found.baseline or found.leader
+    against = comparison.baseline or comparison.leader
     users = data.user.values
     shown = np.unique(np.linspace(0, len(users) - 1, _POINTS).astype(int))
     base = data.regret.sel(policy=against).values[:, shown]
     with style():
         figure = Figure(figsize=(COLUMN_WIDTH, 2.2 + 0.07 * data.sizes["policy"]), layout="constrained")
         axes = figure.subplots()
-        for name, place in _places(data).items():
-            if name == against or name in found.yardsticks:
+        for name, index in _indices(data).items():
+            if name == against or name in comparison.yardsticks:
                 continue
-            mean, half = interval(data.regret.values[place][:, shown] - base)
-            look = look_of(place)
+            mean, half = mean_interval(data.regret.values[index][:, shown] - base)
+            look = look_of(index)
             axes.plot(users[shown], mean, color=look.color, linestyle=look.linestyle, label=label_of(name))
-            axes.fill_between(users[shown], mean - half, mean + half, color=look.color, alpha=0.2, lw=0)
+            draw_band(axes, users[shown], mean, half, look.color)
         axes.axhline(0.0, color="#000000", lw=0.6)
-        ends = data.regret.isel(user=-1).mean("trial").drop_sel(policy=list(found.yardsticks)).values
+        ends = data.regret.isel(user=-1).mean("trial").drop_sel(policy=list(comparison.yardsticks)).values
         largest = np.abs(ends - base[:, -1].mean())
         spread = largest[largest > 0]
-        if spread.size and spread.max() > _FAR_APART * np.median(spread):
+        if spread.size and spread.max() > FAR_APART * np.median(spread):
             # Linear around zero: differences have both signs.
             axes.set_yscale("symlog", linthresh=max(float(np.median(spread)) / 3, 1e-3))
-        axes.set(xlabel="users", ylabel=f"regret beyond {label_of(against)}\n(rounds)", xlim=(0, users[-1]))
+        axes.set(
+            xlabel="users", ylabel=f"regret minus that of\n{label_of(against)} (rounds)", xlim=(0, users[-1])
+        )
         figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
-def plot_final(data: xarray.Dataset, found: Comparison) -> Figure:
-    """Draw how the regret at the user of the comparison is distributed over trials."""
-    regret = data.regret.sel(user=found.at)
-    names = [one.policy for one in found.standings if one.policy not in found.yardsticks]
-    places = _places(data)
+def plot_final(data: xarray.Dataset, comparison: Comparison) -> Figure:
+    """Draw the distribution over trials of the regret at the user of the comparison."""
+    regret = data.regret.sel(user=comparison.at)
+    names = [one.policy for one in comparison.standings if one.policy not in comparison.yardsticks]
+    indices = _indices(data)
     with style():
         figure, axes = _rows(names)
         rng = np.random.default_rng(0)
         for row, name in enumerate(names):
             values = np.sort(regret.sel(policy=name).values)
-            look = look_of(places[name])
+            look = look_of(indices[name])
             axes.plot(
                 values,
                 row + rng.uniform(-0.22, 0.22, len(values)),
@@ -117,19 +121,19 @@ def plot_final(data: xarray.Dataset, found: Comparison) -> Figure:
             axes.plot([low, high], [row, row], color=look.color, lw=2.2, solid_capstyle="butt")
             axes.plot(middle, row, marker=look.marker, color="#FFFFFF", mec=look.color, mew=1.0, ms=5)
         _scale(axes, [float(regret.sel(policy=name).median()) for name in names])
-        axes.set_xlabel(f"regret at user {found.at} (rounds)")
-        figure.suptitle("dots: trials; bar: middle half; marker: median", fontsize=7, color=_QUIET)
+        axes.set_xlabel(f"regret at user {comparison.at} (rounds)")
+        figure.suptitle("dots: trials; bar: middle half; marker: median", fontsize=7, color=GREY)
     return figure
 
 
-def plot_lifetimes(data: xarray.Dataset, found: Comparison) -> Figure:
+def plot_lifetimes(data: xarray.Dataset, comparison: Comparison) -> Figure:
     """Draw the mean lifetime of every policy, realised and expected, with 95 % intervals."""
-    names = [standing.policy for standing in found.standings]
-    places = _places(data)
+    names = [standing.policy for standing in comparison.standings]
+    indices = _indices(data)
     with style():
         figure, axes = _rows(names)
-        for row, standing in enumerate(found.standings):
-            colour = look_of(places[standing.policy]).color
+        for row, standing in enumerate(comparison.standings):
+            colour = look_of(indices[standing.policy]).color
             for estimate, shift, fill in (
                 (standing.lifetime, -0.15, colour),
                 (standing.expected_lifetime, 0.15, "#FFFFFF"),
@@ -145,7 +149,7 @@ def plot_lifetimes(data: xarray.Dataset, found: Comparison) -> Figure:
                     capsize=2,
                 )
         axes.set_xlabel("mean lifetime (rounds)")
-        figure.suptitle("filled: realised; open: expected given the actions", fontsize=7, color=_QUIET)
+        figure.suptitle("filled: realised; open: expected given the actions", fontsize=7, color=GREY)
     return figure
 
 
@@ -157,13 +161,13 @@ def plot_optimal(data: xarray.Dataset) -> Figure:
         figure = Figure(figsize=(COLUMN_WIDTH, 2.2 + 0.07 * data.sizes["policy"]), layout="constrained")
         axes = figure.subplots()
         middles = np.array([users[a:b].mean() for a, b in itertools.pairwise(edges)])
-        for name, place in _places(data).items():
-            flags = data.optimal.values[place]
+        for name, index in _indices(data).items():
+            flags = data.optimal.values[index]
             share = np.stack([flags[:, a:b].mean(axis=1) for a, b in itertools.pairwise(edges)], axis=1)
-            mean, half = interval(share)
-            look = look_of(place)
+            mean, half = mean_interval(share)
+            look = look_of(index)
             axes.plot(middles, mean, color=look.color, linestyle=look.linestyle, label=label_of(name))
-            axes.fill_between(middles, mean - half, mean + half, color=look.color, alpha=0.2, lw=0)
+            draw_band(axes, middles, mean, half, look.color)
         axes.set(xlabel="users", ylabel="share of optimal actions", xlim=(0, users[-1]), ylim=(0, 1.02))
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         figure.legend(loc="outside lower center", ncols=2)
@@ -171,12 +175,12 @@ def plot_optimal(data: xarray.Dataset) -> Figure:
 
 
 def plot_suite(table: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Draw the regret of every policy on every problem, as a multiple of the best on that problem.
+    """Draw the regret of every policy on every problem, divided by the least regret on that problem.
 
     Parameters
     ----------
     table : mapping
-        What :func:`~hrprob.comparison.suite.ratios` returned.
+        The result of :func:`~hrprob.comparison.suite.ratios`.
     """
     problems = list(table)
     policies = list(dict.fromkeys(policy for row in table.values() for policy in row))
@@ -217,12 +221,12 @@ def _rows(names: list[str]) -> tuple[Figure, Axes]:
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    axes.xaxis.set_major_formatter(lambda value, _: number(value))
+    axes.xaxis.set_major_formatter(lambda value, _: format_number(value))
     return figure, axes
 
 
 def _scale(axes: Axes, medians: list[float]) -> None:
     positive = [value for value in medians if value > 0]
-    if positive and max(positive) > _FAR_APART * min(positive) and len(positive) == len(medians):
+    if positive and max(positive) > FAR_APART * min(positive) and len(positive) == len(medians):
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: number(value))
+        axes.xaxis.set_major_formatter(lambda value, _: format_number(value))

@@ -1,14 +1,14 @@
 r"""Paired comparison of policies that met the same users.
 
-With one seed every policy meets the same users, contexts, levels and noise, so what two
-policies lose is compared trial by trial: :math:`d_i = R_i^{A} - R_i^{B}` at one user.
+With one seed every policy meets the same users, contexts, levels and noise, so the regrets of two
+policies are compared trial by trial: :math:`d_i = R_i^{A} - R_i^{B}` in trial i, at one user.
 
 ===================  ==================================================================
 ``difference``       mean of d with its t interval
-``bootstrap``        the same by the bias-corrected bootstrap, where d is skewed
+``bootstrap``        its bias-corrected (BCa) bootstrap interval, for skewed d
 ``p_value``          two-sided paired t-test of a mean of 0
-``p_holm``           the same, corrected for all pairs looked at [1]_
-``wins``             share of trials in which A lost less than B, a tie counting half
+``p_holm``           the same, with Holm's correction for all pairs compared [1]_
+``wins``             share of trials in which A has less regret than B, a tie counts half
 ===================  ==================================================================
 
 References
@@ -39,20 +39,20 @@ _RESAMPLES = 4999
 
 
 class Standing(NamedTuple):
-    """How one policy fared by itself."""
+    """One policy by itself."""
 
     policy: str
     regret: Estimate
     lifetime: Estimate  # realised, mean over all users
-    expected_lifetime: Estimate  # the oracle's value less the regret, a user
+    expected_lifetime: Estimate  # the oracle's value minus the regret, per user
     optimal: float  # share of users whose first action was best
     exponent: Estimate  # growth exponent
     ratio: Estimate  # rate ratio
-    microseconds: float  # time a user and trial
+    microseconds: float  # computing time per user and trial
 
 
 class Pair(NamedTuple):
-    """One policy against another: what ``policy`` loses beyond ``other``."""
+    """Two policies: the regret of ``policy`` minus that of ``other``."""
 
     policy: str
     other: str
@@ -60,31 +60,31 @@ class Pair(NamedTuple):
     bootstrap: tuple[float, float]
     p_value: float
     p_holm: float
-    wins: float  # probability that `policy` loses less than `other`
+    wins: float  # probability that `policy` has less regret than `other`
     wins_low: float
     wins_high: float
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What came of a comparison.
+    """The result of a comparison.
 
     Attributes
     ----------
     at : int
         The user at which regrets are compared.
     trials : int
-        Trials, all met by all policies.
+        Number of trials, the same for all policies.
     level : float
-        Probability of calling any pair different that is not.
+        Probability, over all pairs, of calling equal policies different.
     baseline : str or None
-        Whom all others are held against; None for all pairs.
+        The policy that all others are compared with; None for all pairs.
     yardsticks : tuple of str
-        Policies that know the truth: they stand beside the others and are not compared.
+        Policies that know the truth: they have standings, but are not compared.
     standings : list of Standing
-        The policies, least regret first.
+        The policies, smallest regret first.
     pairs : list of Pair
-        The pairs, most clearly decided first.
+        The pairs, smallest p-value first.
     """
 
     at: int
@@ -101,18 +101,18 @@ class Comparison:
         return next(one.policy for one in self.standings if one.policy not in self.yardsticks)
 
     def pair(self, policy: str, other: str) -> Pair:
-        """Return one pair; raise KeyError if it was not looked at."""
+        """Return one pair; raise KeyError if it was not compared."""
         for pair in self.pairs:
             if {pair.policy, pair.other} == {policy, other}:
                 return pair
         raise KeyError(f"{policy!r} and {other!r} were not compared")
 
     def different(self, pair: Pair) -> bool:
-        """Say whether a pair is called different."""
+        """Say whether two policies differ significantly."""
         return pair.p_holm <= self.level
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain data; what is not finite is None."""
+        """Return the comparison as plain data; numbers that are not finite become None."""
         data = dataclasses.asdict(self)
         data["standings"] = [_plain(standing) for standing in self.standings]
         data["pairs"] = [_plain(pair) | {"different": self.different(pair)} for pair in self.pairs]
@@ -131,28 +131,29 @@ def compare(
     Parameters
     ----------
     result : xarray.Dataset
-        What :func:`~hrprob.simulation.engine.simulate` returned.
+        The result of :func:`~hrprob.simulation.engine.simulate`.
     baseline : str, optional
-        Compare all others with this one; else all pairs.
+        Compare all others with this policy; by default all pairs.
     at : int, optional
-        The user at which regrets are compared; the last unless given.
+        The user at which regrets are compared; by default the last.
     level : float
-        Probability, over all pairs, of calling one different that is not.
+        Probability, over all pairs, of calling equal policies different.
 
     Examples
     --------
     >>> import hrprob
     >>> policies = [hrprob.Greedy(), hrprob.Random(), hrprob.Oracle()]
-    >>> found = compare(hrprob.simulate(hrprob.Problem(), policies, users=100, trials=6), baseline="random")
-    >>> found.leader, [found.different(pair) for pair in found.pairs]
+    >>> result = hrprob.simulate(hrprob.Problem(), policies, users=100, trials=6)  # slow
+    >>> comparison = compare(result, baseline="random")
+    >>> comparison.leader, [comparison.different(pair) for pair in comparison.pairs]
     ('greedy', [True])
     """
-    aside = _yardsticks(result)
-    _check(result, baseline, level, aside)
+    yardsticks = _yardsticks(result)
+    _check(result, baseline, level, yardsticks)
     user = _user(result, at)
     regret = result.regret.sel(user=user)
     names = [str(name) for name in regret.mean("trial").sortby(regret.mean("trial")).policy.values]
-    rivals = [name for name in names if name not in aside]
+    rivals = [name for name in names if name not in yardsticks]
     chosen = (
         list(itertools.combinations(rivals, 2))
         if baseline is None
@@ -169,14 +170,14 @@ def compare(
         trials=result.sizes["trial"],
         level=level,
         baseline=baseline,
-        yardsticks=aside,
+        yardsticks=yardsticks,
         standings=[_standing(result, name, user) for name in names],
         pairs=sorted(pairs, key=lambda pair: pair.p_holm),
     )
 
 
 def compare_pair(policy: str, other: str, regret: np.ndarray, other_regret: np.ndarray) -> Pair:
-    """Return what is to be said of two policies from their regrets (trials,), uncorrected.
+    """Compare two policies by their regrets (trials,); ``p_holm`` is not corrected yet.
 
     Examples
     --------
@@ -185,7 +186,7 @@ def compare_pair(policy: str, other: str, regret: np.ndarray, other_regret: np.n
     (-2.5, 1.0, 0.0032)
     """
     one, two = np.asarray(regret, dtype=float), np.asarray(other_regret, dtype=float)
-    # Two infinite regrets are equally bad.
+    # Two infinite regrets count as equal.
     equal = one == two
     difference = np.where(equal, 0.0, one - np.where(equal, 0.0, two))
     wins = float(np.mean((difference < 0) + 0.5 * (difference == 0)))
@@ -196,7 +197,7 @@ def compare_pair(policy: str, other: str, regret: np.ndarray, other_regret: np.n
 
 def _p_value(difference: np.ndarray) -> float:
     if len(difference) < 2 or np.ptp(difference) == 0:
-        # Without a spread there is no test: equal is equal, and anything else is beyond doubt.
+        # Differences without variance allow no test: they are zero in all trials, or certain.
         return 1.0 if len(difference) < 2 or difference[0] == 0 else 0.0
     return float(stats.ttest_1samp(difference, 0.0).pvalue)
 
@@ -204,16 +205,16 @@ def _p_value(difference: np.ndarray) -> float:
 def _bootstrap(difference: np.ndarray) -> tuple[float, float]:
     if len(difference) < 2 or np.ptp(difference) == 0:
         return (math.nan, math.nan) if len(difference) < 2 else (float(difference[0]),) * 2
-    # Fewer than about ten trials cannot show a skewness, and the correction for it can fail.
+    # Fewer than about ten trials cannot show skewness, and the correction for it can fail.
     method = "BCa" if len(difference) >= 10 else "percentile"
-    found = stats.bootstrap(
+    interval = stats.bootstrap(
         (difference,), np.mean, n_resamples=_RESAMPLES, method=method, rng=np.random.default_rng(0)
-    )
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+    ).confidence_interval
+    return float(interval.low), float(interval.high)
 
 
 def _wilson(share: float, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval of a share."""
+    """Return Wilson's interval of a proportion."""
     z = stats.norm.ppf(0.5 + level / 2)
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2)) / (1 + z**2 / trials)
@@ -242,15 +243,17 @@ def _yardsticks(result: xarray.Dataset) -> tuple[str, ...]:
     return tuple(name for name in map(str, result.policy.values) if described[name]["kind"] == "oracle")
 
 
-def _check(result: xarray.Dataset, baseline: str | None, level: float, aside: tuple[str, ...]) -> None:
-    names = [str(name) for name in result.policy.values if name not in aside]
+def _check(result: xarray.Dataset, baseline: str | None, level: float, yardsticks: tuple[str, ...]) -> None:
+    names = [str(name) for name in result.policy.values if name not in yardsticks]
     if len(names) < 2:
-        raise InvalidInput("policies", "must be two at least", names, "there is nobody to compare with")
+        raise InvalidInput(
+            "policies", "must be two at least", names, "there is no other policy to compare with"
+        )
     if baseline is not None and baseline not in names:
         raise InvalidInput(
             "baseline", f"must be one of {', '.join(names)}", baseline, "it is a policy's name"
         )
-    remedy = "it is the probability of a false difference"
+    remedy = "it is the probability of calling equal policies different"
     check_number("level", level, low=0, high=1, open_low=True, open_high=True, remedy=remedy)
 
 

@@ -1,4 +1,4 @@
-"""``hrprob suite``: play the problems of the suite, compare the policies on each, and rank them over all."""
+"""Play the problems of the suite, compare the policies on each, and rank them over all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from importlib import resources
 from pathlib import Path
 
 from hrprob._core.errors import InvalidInput
-from hrprob.comparison.command import Compared, write_into
 from hrprob.comparison.paired import compare
-from hrprob.comparison.suite import rank
+from hrprob.comparison.report import ComparisonReport, make_report, write_report
 from hrprob.io import config, run_cache
 from hrprob.io.config import Experiment
 
@@ -21,7 +20,8 @@ __all__ = ["play_suite", "problems"]
 def problems() -> dict[str, Experiment]:
     """Return the problems of the suite by name, with the policies that play them.
 
-    ``policies.toml`` says who plays all of them; a problem's own file may add who plays it alone.
+    ``policies.toml`` has the policies that play all problems; the file of a problem may add policies that
+    play this one only.
 
     Examples
     --------
@@ -30,11 +30,13 @@ def problems() -> dict[str, Experiment]:
     """
     with resources.as_file(resources.files("hrprob.experiments")) as package:
         folder = Path(package, "suite")
-        read = {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.toml")}
-        everybody = read.pop("policies")["policy"]
-        for data in read.values():
-            data["policy"] = everybody + data.get("policy", [])
-        return {name: config.from_data(read[name], folder) for name in sorted(read)}
+        tables = {
+            file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.toml")
+        }
+        shared = tables.pop("policies")["policy"]
+        for table in tables.values():
+            table["policy"] = shared + table.get("policy", [])
+        return {name: config.from_data(tables[name], folder) for name in sorted(tables)}
 
 
 def play_suite(
@@ -46,19 +48,19 @@ def play_suite(
     seed: int | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
-) -> Compared:
-    """Play the suite and write tables, figures and report into ``out``.
+) -> ComparisonReport:
+    """Play the suite and write tables, figures and page into ``out``.
 
     Parameters
     ----------
     out : str or Path
-        Folder for everything. Finished problems found there are taken over.
+        Folder for all results. Problems that an earlier call finished there are not played again.
     only : sequence of str, optional
         Only these problems.
     users, trials, seed : int, optional
-        In place of what the files of the suite say.
+        Instead of what the files of the suite say.
     say : callable
-        Told what is being done, a line at a time.
+        Called with one line of text about what is being done.
     progress : bool
         Show a progress bar.
     """
@@ -66,17 +68,17 @@ def play_suite(
     known = problems()
     for name in only or ():
         if name not in known:
-            raise InvalidInput("--only", f"must be one of {', '.join(known)}", name, "it names a problem")
+            raise InvalidInput("only", f"must be one of {', '.join(known)}", name, "it names a problem")
     changes = {"users": users, "trials": trials, "seed": seed}
     given = {name: value for name, value in changes.items() if value is not None}
-    wanted = {name: known[name].replace(**given) for name in only or known}
-    folder = run_cache.prepared(out, "suite", known)
+    experiments = {name: known[name].replace(**given) for name in only or known}
+    folder = run_cache.prepare_folder(out, "suite", known)
     data = {
-        name: run_cache.play(name, experiment, folder, say, progress) for name, experiment in wanted.items()
+        name: run_cache.load_or_play(name, experiment, folder, say, progress)
+        for name, experiment in experiments.items()
     }
     say("comparing and drawing")
-    found = {name: compare(run) for name, run in data.items()}
-    compared = Compared(found, data, rank(found) if len(found) > 1 else [], {})
-    facts = {"job": "suite", "problems": {name: config.resolved(part) for name, part in wanted.items()}}
-    write_into(folder, compared, facts, time.perf_counter() - started)
-    return compared
+    report = make_report({name: compare(run) for name, run in data.items()}, data)
+    facts = {"job": "suite", "problems": {name: config.resolved(part) for name, part in experiments.items()}}
+    write_report(folder, report, facts, time.perf_counter() - started)
+    return report

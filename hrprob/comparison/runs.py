@@ -1,8 +1,8 @@
 """Results on disk, and which of them can be paired.
 
 Two results met the same users if they have the same problem, the same seed and the same
-number of users (policies may know it); trial i is then the same in both, however many there
-are. Results of different problems cannot be paired with each other: they make a suite.
+number of users (which policies may know); trial i is then the same in both, whatever the number of
+trials. Results of different problems cannot be paired with each other: they form a suite.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["Run", "pool", "read"]
 
 
 class Run(NamedTuple):
-    """A result and where it came from."""
+    """A result and its origin."""
 
     name: str
     data: xarray.Dataset
-    facts: dict[str, Any]  # its manifest, or nothing
+    facts: dict[str, Any]  # its manifest; empty if there is none
 
 
 def read(place: str | Path) -> list[Run]:
@@ -49,7 +49,7 @@ def read(place: str | Path) -> list[Run]:
     ]
     if not runs or any(not {"optimal", "mean_best"} <= set(run.data) for run in runs):
         remedy = "play it again with this version of hrprob"
-        raise InvalidInput("DIR", "must hold regrets and who was optimal", str(place), remedy)
+        raise InvalidInput("DIR", "must hold regrets and optimal actions", str(place), remedy)
     return runs
 
 
@@ -57,18 +57,18 @@ def _facts(file: Path) -> dict[str, Any]:
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        # A folder of results without a readable manifest can still be compared.
+        # Results without a readable manifest can still be compared.
         return {}
     return facts if isinstance(facts, dict) else {}
 
 
 def pool(runs: Sequence[Run]) -> dict[str, xarray.Dataset]:
-    """Return one dataset for each problem, with the policies of all results that played it.
+    """Return one dataset per problem, with the policies of all results that played it.
 
     Raises
     ------
     InvalidInput
-        If results of one problem met different users, or a problem has one policy alone.
+        If results of one problem met different users, or one of several problems has a single policy.
     """
     by_problem: dict[str, list[Run]] = {}
     for run in runs:
@@ -77,7 +77,7 @@ def pool(runs: Sequence[Run]) -> dict[str, xarray.Dataset]:
     alone = [name for name, data in pooled.items() if data.sizes["policy"] < 2]
     if alone and len(pooled) > 1:
         other = next(name for name in pooled if name != alone[0])
-        remedy = f"{alone[0]!r} and {other!r} have different problems, so nobody met the same users in both"
+        remedy = f"{alone[0]!r} and {other!r} have different problems, so no two policies met the same users"
         raise InvalidInput("DIR", "must have policies that met the same users", alone[0], remedy)
     return pooled
 
@@ -89,36 +89,37 @@ def _merged(group: list[Run]) -> xarray.Dataset:
     trials = set.intersection(*(set(run.data.trial.values.tolist()) for run in group))
     users = np.array(sorted(set.intersection(*(set(run.data.user.values.tolist()) for run in group))))
     parts: list[xarray.Dataset] = []
-    taken: dict[str, Run] = {}
+    owners: dict[str, Run] = {}
     for run in group:
         data = run.data.sel(trial=sorted(trials), user=users)
-        names = [_free_name(str(name), run, taken, data) for name in data.policy.values]
-        kept = [place for place, name in enumerate(names) if name is not None]
+        names = [_unique_name(str(name), run, owners, data) for name in data.policy.values]
+        new = [index for index, name in enumerate(names) if name is not None]
         for name in names:
             if name is not None:
-                taken[name] = run
-        if kept:
-            chosen = data.isel(policy=kept)
-            parts.append(chosen.assign_coords(policy=[names[place] for place in kept]))
+                owners[name] = run
+        if new:
+            chosen = data.isel(policy=new)
+            parts.append(chosen.assign_coords(policy=[names[index] for index in new]))
     merged = xarray.concat(
         parts, "policy", data_vars="minimal", coords="minimal", compat="override", join="exact"
     )
     described = {
-        name: json.loads(run.data.attrs["policies"])[_own_name(name, run)] for name, run in taken.items()
+        name: json.loads(run.data.attrs["policies"])[_original_name(name, run)]
+        for name, run in owners.items()
     }
     merged.attrs = dict(first.data.attrs) | {"policies": json.dumps(described, ensure_ascii=False)}
     return merged
 
 
-def _own_name(name: str, run: Run) -> str:
+def _original_name(name: str, run: Run) -> str:
     return name.removesuffix(f" ({run.name})")
 
 
 def _check_same_users(one: Run, other: Run) -> None:
-    for what in ("seed", "users"):
-        a, b = one.data.attrs[what], other.data.attrs[what]
+    for size in ("seed", "users"):
+        a, b = one.data.attrs[size], other.data.attrs[size]
         if a != b:
-            why = f"{one.name!r} has {what} {a}, {other.name!r} has {b}: their users are not the same"
+            why = f"{one.name!r} has {size} {a}, {other.name!r} has {b}: their users are not the same"
             raise InvalidInput("DIR", "must have met the same users to be paired", other.name, why)
     versions = [run.facts.get("versions", {}).get("hrprob") for run in (one, other)]
     if None not in versions and versions[0] != versions[1]:
@@ -126,11 +127,11 @@ def _check_same_users(one: Run, other: Run) -> None:
         raise InvalidInput("DIR", "must have met the same users to be paired", other.name, why)
 
 
-def _free_name(name: str, run: Run, taken: dict[str, Run], data: xarray.Dataset) -> str | None:
-    """Return what a policy is called among all, or None if it is there already."""
-    if name not in taken:
+def _unique_name(name: str, run: Run, owners: dict[str, Run], data: xarray.Dataset) -> str | None:
+    """Return a policy's name among those of all results, or None if the same run of it is there already."""
+    if name not in owners:
         return name
-    before = taken[name].data
+    before = owners[name].data
     same_settings = json.loads(before.attrs["policies"]).get(name) == json.loads(data.attrs["policies"]).get(
         name
     )

@@ -1,9 +1,9 @@
-r"""Trials are added until the leading pairs are decided, at a stated probability of a false call.
+r"""Add trials until the leader differs significantly from all others, at a stated error probability.
 
-Looks are taken at n₀, 2n₀, 4n₀, … trials, K of them at most. At each, every pair is tested
-as in :mod:`.paired`, Holm's correction included, but at the nominal level α′ of Pocock's
-design [1]_: the one at which a standard Brownian motion, looked at when its time is 1, 2, 4,
-…, leaves :math:`\pm z_{\alpha'/2}\sqrt t` at any look with probability α. So the probability that
+This is a group sequential test: interim analyses (looks) take place at n₀, 2n₀, 4n₀, … trials, at most K of
+them. At each, every pair is tested as in :mod:`.paired`, Holm's correction included, but at the nominal
+level α′ of Pocock's design [1]_: the level at which a standard Brownian motion, observed at times 1, 2, 4,
+…, exceeds :math:`\pm z_{\alpha'/2}\sqrt t` at any of them with probability α. So the probability that
 equal policies are ever called different is α for one pair and at most α for all pairs
 together, as far as means over trials are normal.
 
@@ -36,32 +36,32 @@ MOST_TRIALS = 640
 
 
 class Decision(NamedTuple):
-    """Where it ended."""
+    """How a sequential comparison ended."""
 
-    comparison: Comparison  # at the nominal level of a look
-    result: xarray.Dataset  # all trials played
-    decided: bool  # the leader differs from every other policy
+    comparison: Comparison  # at the nominal level of one look
+    result: xarray.Dataset  # all trials that were played
+    decided: bool  # the leader differs significantly from every other policy
     looks: int
-    level: float  # the probability of a false call over all looks
+    level: float  # the probability of calling equal policies different, over all looks
 
 
 def looks(first: int, most: int) -> list[int]:
-    """Return after how many trials a look is taken.
+    """Return the numbers of trials at which a look takes place.
 
     Examples
     --------
     >>> looks(20, 100)
     [20, 40, 80]
     """
-    found = [first]
-    while 2 * found[-1] <= most:
-        found.append(2 * found[-1])
-    return found
+    counts = [first]
+    while 2 * counts[-1] <= most:
+        counts.append(2 * counts[-1])
+    return counts
 
 
 @functools.cache
 def nominal_level(level: float, count: int) -> float:
-    """Return the level of each of ``count`` looks that makes ``level`` over all of them.
+    """Return the level of each of ``count`` looks for which the overall level is ``level``.
 
     Examples
     --------
@@ -98,50 +98,49 @@ def decide(
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> Decision:
-    """Play trials until the leader differs from everybody else, or there are ``most_trials``.
+    """Play trials until the leader differs significantly from all others, or there are ``most_trials``.
 
     Parameters
     ----------
     problem, policies, users, seed
         As for :func:`~hrprob.simulation.engine.simulate`.
     level : float
-        Probability of ever calling a pair different that is not.
+        Probability of ever calling equal policies different.
     first_trials, most_trials : int
-        The first look, and the most trials that are played.
+        Trials at the first look, and the most trials that are played.
     baseline : str, optional
-        Decide each policy against this one, in place of the leader against each.
+        Compare every policy with this one, instead of the leader with every other.
     at : int, optional
-        The user at which regrets are compared; the last unless given.
+        The user at which regrets are compared; by default the last.
     result : xarray.Dataset, optional
-        Trials of the same run that were played before, from number 0 on; looks that they allow
-        come first.
+        Trials of the same run that were played before, from number 0 on; they are used first.
     say : callable
-        Told what was found at each look.
+        Called with one line of text after each look.
     progress : bool
         Show a progress bar.
 
     Examples
     --------
     >>> import hrprob
-    >>> found = decide(hrprob.Problem(), [hrprob.Greedy(), hrprob.Random()], users=50)
-    >>> found.decided, found.comparison.trials
+    >>> decision = decide(hrprob.Problem(), [hrprob.Greedy(), hrprob.Random()], users=50)  # slow
+    >>> decision.decided, decision.comparison.trials
     (True, 20)
     """
-    remedy = "it is the probability of a false difference"
+    remedy = "it is the probability of calling equal policies different"
     check_number("until", level, low=0, high=1, open_low=True, open_high=True, remedy=remedy)
-    check_count("first_trials", first_trials, low=2, remedy="a spread needs two")
+    check_count("first_trials", first_trials, low=2, remedy="a standard error needs two")
     check_count("most_trials", most_trials, low=first_trials, remedy="the first look alone needs more")
     stops = looks(first_trials, most_trials)
     nominal = nominal_level(level, len(stops))
     for trials in stops:
         result = _extended(result, trials, problem, policies, users, seed, progress)
-        seen = result.isel(trial=slice(0, trials))
-        found = compare(seen, baseline=baseline, at=at, level=nominal)
-        open_pairs = _undecided(found)
+        played = result.isel(trial=slice(0, trials))
+        comparison = compare(played, baseline=baseline, at=at, level=nominal)
+        open_pairs = _undecided(comparison)
         say(f"{trials} trials: {'decided' if not open_pairs else f'{open_pairs} pairs open'}")
         if not open_pairs:
             break
-    return Decision(found, seen, not open_pairs, stops.index(trials) + 1, level)
+    return Decision(comparison, played, not open_pairs, stops.index(trials) + 1, level)
 
 
 def _extended(
@@ -155,7 +154,12 @@ def _extended(
 ) -> xarray.Dataset:
     have = 0 if result is None else result.sizes["trial"]
     if result is not None and result.trial.values.tolist() != list(range(have)):
-        raise InvalidInput("result", "must have its trials from 0 on", result.trial.values.tolist(), "")
+        raise InvalidInput(
+            "result",
+            "must have its trials from 0 on",
+            result.trial.values.tolist(),
+            "trials cannot be left out",
+        )
     if have >= trials and result is not None:
         return result
     keep = "auto" if result is None else _step(result)
@@ -182,6 +186,11 @@ def _step(result: xarray.Dataset) -> int:
     return int(users[1] - users[0]) if len(users) > 1 else 1
 
 
-def _undecided(found: Comparison) -> int:
-    pairs = [pair for pair in found.pairs if found.baseline or found.leader in (pair.policy, pair.other)]
-    return sum(not found.different(pair) for pair in pairs)
+def _undecided(comparison: Comparison) -> int:
+    """Return how many of the pairs to be decided are not significantly different."""
+    pairs = [
+        pair
+        for pair in comparison.pairs
+        if comparison.baseline or comparison.leader in (pair.policy, pair.other)
+    ]
+    return sum(not comparison.different(pair) for pair in pairs)

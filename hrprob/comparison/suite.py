@@ -1,4 +1,4 @@
-"""Policies over several problems: ranks, and how far each is from the best of a problem."""
+"""Policies over several problems: ranks, and regret compared with the best on each problem."""
 
 from __future__ import annotations
 
@@ -9,54 +9,54 @@ import numpy as np
 
 from hrprob.comparison.paired import Comparison
 
-__all__ = ["Place", "rank", "ratios"]
+__all__ = ["SuiteRank", "rank_policies", "ratios"]
 
 
-class Place(NamedTuple):
+class SuiteRank(NamedTuple):
     """A policy over all problems that it played."""
 
     policy: str
     problems: int
     mean_rank: float
-    firsts: int  # problems on which no other had less regret
-    worst_ratio: float  # largest regret, as a multiple of the least on that problem
+    firsts: int  # problems on which no other policy had less regret
+    worst_ratio: float  # largest ratio of its regret to the least on that problem
     worst_problem: str
     median_ratio: float
 
 
-def ratios(found: Mapping[str, Comparison]) -> dict[str, dict[str, float]]:
-    """Return, by problem and policy, the mean regret as a multiple of the least on that problem."""
+def ratios(comparisons: Mapping[str, Comparison]) -> dict[str, dict[str, float]]:
+    """Return, by problem and policy, the mean regret divided by the least on that problem."""
     table = {}
-    for problem, comparison in found.items():
+    for problem, comparison in comparisons.items():
         regret = {
-            s.policy: s.regret.mean for s in comparison.standings if s.policy not in comparison.yardsticks
+            standing.policy: standing.regret.mean
+            for standing in comparison.standings
+            if standing.policy not in comparison.yardsticks
         }
-        # A policy that loses nothing has no multiple; one round is where differences begin to matter.
+        # Regrets below one round count as one, so that a ratio to nearly nothing cannot be huge.
         least = max(min(regret.values()), 1.0)
         table[problem] = {policy: max(value, 1.0) / least for policy, value in regret.items()}
     return table
 
 
-def rank(found: Mapping[str, Comparison]) -> list[Place]:
-    """Return the policies, the one of least worst ratio first; ties in regret share a rank."""
-    table = ratios(found)
+def rank_policies(comparisons: Mapping[str, Comparison]) -> list[SuiteRank]:
+    """Return the policies by their worst ratio, the smallest first; equal regrets share a rank."""
+    table = ratios(comparisons)
     names = list(dict.fromkeys(policy for row in table.values() for policy in row))
-    places = []
-    for policy in names:
-        mine = {problem: row[policy] for problem, row in table.items() if policy in row}
-        standings = [
-            1 + sum(other < table[problem][policy] for other in table[problem].values()) for problem in mine
-        ]
-        worst = max(mine, key=lambda problem: mine[problem])
-        places.append(
-            Place(
-                policy,
-                len(mine),
-                float(np.mean(standings)),
-                sum(place == 1 for place in standings),
-                mine[worst],
-                worst,
-                float(np.median(list(mine.values()))),
-            )
-        )
-    return sorted(places, key=lambda place: (-place.problems, place.worst_ratio))
+    ranks = [_rank_policy(policy, table) for policy in names]
+    return sorted(ranks, key=lambda rank: (-rank.problems, rank.worst_ratio))
+
+
+def _rank_policy(policy: str, table: Mapping[str, Mapping[str, float]]) -> SuiteRank:
+    own = {problem: row[policy] for problem, row in table.items() if policy in row}
+    ranks = [1 + sum(other < table[problem][policy] for other in table[problem].values()) for problem in own]
+    worst = max(own, key=lambda problem: own[problem])
+    return SuiteRank(
+        policy,
+        problems=len(own),
+        mean_rank=float(np.mean(ranks)),
+        firsts=sum(rank == 1 for rank in ranks),
+        worst_ratio=own[worst],
+        worst_problem=worst,
+        median_ratio=float(np.median(list(own.values()))),
+    )

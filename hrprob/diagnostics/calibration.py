@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray
 
+from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.clustered import cluster_coverage
 from hrprob.diagnostics.drawing import page_width, plot_pit
@@ -356,17 +357,15 @@ def plot_coverage(table: xarray.Dataset) -> Figure:
     """Draw coverage minus level, by number of users, level and region, with two standard errors."""
     from matplotlib.figure import Figure
 
-    from hrprob.plot import plots
-
     levels = table.level.values
     regions = [str(name) for name in table.region.values]
-    with plots.style():
+    with plot.style():
         figure = Figure(figsize=(page_width(), 2.5), layout="constrained")
         panels = figure.subplots(1, table.sizes["users"], sharey=True, squeeze=False)[0]
         for axes, users in zip(panels, table.users.values, strict=True):
             for number, region in enumerate(regions):
                 cells = table.sel(users=users, region=region)
-                look = plots.look_of(number)
+                look = plot.look_of(number)
                 axes.errorbar(
                     np.arange(len(levels)) + (number - (len(regions) - 1) / 2) * 0.12,
                     100 * (cells.coverage.values - levels),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hrprob import plot
 from hrprob.diagnostics.uniformity import simultaneous_band, uniformity_p_value
 from hrprob.numerics.multiple_testing import holm
 
@@ -43,16 +44,12 @@ MOST_FEATURES, MOST_QUANTITIES = 4, 12
 
 def page_width() -> float:
     """Return the width of a page in inches: two columns of a paper."""
-    from hrprob.plot import plots
-
-    return 2 * plots.COLUMN_WIDTH + 0.2
+    return 2 * plot.COLUMN_WIDTH + 0.2
 
 
 def pass_colour(fails: bool) -> str:
     """Return the colour of a curve or a bar: orange if its quantity fails."""
-    from hrprob.plot import plots
-
-    return plots.look_of(1 if fails else 0).color
+    return plot.look_of(1 if fails else 0).color
 
 
 def uniformity_p_values(samples: Iterable[np.ndarray]) -> np.ndarray:
@@ -87,8 +84,6 @@ def plot_pit(
     """
     from matplotlib.figure import Figure
 
-    from hrprob.plot import plots
-
     names = list(pit)
     p_values = uniformity_p_values(pit.values())
     fails = holm(p_values) < error_rate
@@ -97,7 +92,7 @@ def plot_pit(
     shown = indices_of_smallest(p_values, most)
     columns = min(columns, len(shown))
     rows = -(-len(shown) // columns)
-    with plots.style():
+    with plot.style():
         figure = Figure(figsize=(page_width(), 0.5 + 1.15 * rows), layout="constrained")
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes in panels.flat[len(shown) :]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray
 
+from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import MOST_FEATURES, SYMBOLS, label_plainly, page_width
 from hrprob.diagnostics.formatting import finite
@@ -227,11 +228,9 @@ def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:
     """Draw both estimates of every coefficient in one data set, with their standard errors, as users arrive."""
     from matplotlib.figure import Figure
 
-    from hrprob.plot import plots
-
     one_set = estimates.isel(data_set=data_set)
     features = [str(name) for name in one_set.feature.values[:MOST_FEATURES]]
-    with plots.style():
+    with plot.style():
         figure = Figure(figsize=(page_width(), 3.3), layout="constrained")
         panels = figure.subplots(2, len(features), sharex=True, sharey="row", squeeze=False)
         for row, parameter in zip(panels, _PARAMETERS, strict=True):
@@ -239,7 +238,7 @@ def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:
                 coefficient = one_set.sel(parameter=parameter, feature=feature)
                 for number, name in enumerate(estimates.estimator.values):
                     one = coefficient.sel(estimator=name)
-                    look = plots.look_of(number)
+                    look = plot.look_of(number)
                     axes.fill_between(
                         one.users, one.estimate - one.se, one.estimate + one.se, color=look.color, alpha=0.15
                     )
@@ -264,15 +263,13 @@ def plot_efficiency(tables: Mapping[str, xarray.Dataset]) -> Figure:
     """Draw the mean squared error of the posterior mean divided by that of the GLSE, as users arrive."""
     from matplotlib.figure import Figure
 
-    from hrprob.plot import plots
-
-    with plots.style():
-        figure = Figure(figsize=(plots.COLUMN_WIDTH, 2.3), layout="constrained")
+    with plot.style():
+        figure = Figure(figsize=(plot.COLUMN_WIDTH, 2.3), layout="constrained")
         axes = figure.subplots()
         for row, (truths, table) in enumerate(tables.items()):
             for column, parameter in enumerate(_PARAMETERS):
                 curve = table.sel(parameter=parameter)
-                look = plots.look_of(2 * row + column)
+                look = plot.look_of(2 * row + column)
                 axes.errorbar(
                     curve.users,
                     curve.efficiency,

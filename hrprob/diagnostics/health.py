@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray
 
+from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import MOST_FEATURES, indices_of_smallest, page_width
 from hrprob.diagnostics.formatting import finite, largest, smallest
@@ -280,11 +281,9 @@ def plot_energy(tree: Any) -> Figure | None:
     import arviz_plots
     from matplotlib.ticker import MaxNLocator
 
-    from hrprob.plot import plots
-
     if "energy" not in tree["sample_stats"]:
         return None
-    size = {"figure_kwargs": {"figsize": (plots.COLUMN_WIDTH, 2.2)}}
+    size = {"figure_kwargs": {"figsize": (plot.COLUMN_WIDTH, 2.2)}}
     figure = _drawn(arviz_plots.plot_energy, tree, **size)
     figure.axes[0].yaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
@@ -334,9 +333,7 @@ def _drawn(function: Any, tree: Any, **options: Any) -> Figure:
     """Return the figure that ArviZ draws, and make pyplot forget it."""
     from matplotlib import pyplot
 
-    from hrprob.plot import plots
-
-    with plots.style(), warnings.catch_warnings():
+    with plot.style(), warnings.catch_warnings():
         # ArviZ announces that some of its defaults will change.
         warnings.simplefilter("ignore", FutureWarning)
         collection = function(tree, backend="matplotlib", **options)

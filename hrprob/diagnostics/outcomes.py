@@ -28,6 +28,7 @@ import numpy as np
 import xarray
 from scipy import stats
 
+from hrprob import plot
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import page_width, plot_pit
@@ -286,9 +287,7 @@ def plot_residuals(checks: xarray.Dataset) -> Figure:
     """Draw statistics of residuals: of posterior predictive data, and of the data."""
     from matplotlib.figure import Figure
 
-    from hrprob.plot import plots
-
-    with plots.style():
+    with plot.style():
         figure = Figure(figsize=(page_width(), 1.9), layout="constrained")
         panels = figure.subplots(1, checks.sizes["statistic"], squeeze=False)[0]
         for axes, name in zip(panels, checks.statistic.values, strict=True):
@@ -297,7 +296,7 @@ def plot_residuals(checks: xarray.Dataset) -> Figure:
             values = np.concatenate([replicated, observed])
             edges = np.linspace(values.min(), values.max(), 31)
             axes.hist(replicated, edges, color="#BBBBBB", label="posterior predictive")
-            colour, label = plots.look_of(1).color, "data, at each draw"
+            colour, label = plot.look_of(1).color, "data, at each draw"
             axes.hist(observed, edges, histtype="step", color=colour, label=label)
             axes.set_title(f"{name}: p = {float(one.p_value):.3f}", loc="left", fontsize=7)
             axes.set_yticks([])
@@ -310,11 +309,9 @@ def plot_models(comparison: xarray.Dataset) -> Figure:
     """Draw how far each model is ahead of the reference in expected log predictive density."""
     from matplotlib.figure import Figure
 
-    from hrprob.plot import plots
-
     names = [str(name) for name in comparison.model.values]
-    with plots.style():
-        figure = Figure(figsize=(plots.COLUMN_WIDTH, 0.7 + 0.22 * len(names)), layout="constrained")
+    with plot.style():
+        figure = Figure(figsize=(plot.COLUMN_WIDTH, 0.7 + 0.22 * len(names)), layout="constrained")
         axes = figure.subplots()
         rows = np.arange(len(names))
         axes.axvline(0, color="#000000", linewidth=0.7)

@@ -28,6 +28,7 @@ import numpy as np
 import xarray
 from scipy import special, stats
 
+from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import BAND, page_width
 from hrprob.diagnostics.formatting import finite, listed
@@ -309,17 +310,15 @@ def plot_reliability(tables: Mapping[str, xarray.Dataset]) -> Figure:
     """Draw observed against predicted shares of users who left, by predictor and by truths."""
     from matplotlib.figure import Figure
 
-    from hrprob.plot import plots
-
     predictors = [str(name) for name in next(iter(tables.values())).predictor.values]
-    with plots.style():
+    with plot.style():
         figure = Figure(figsize=(page_width(), 0.4 + 1.9 * len(tables)), layout="constrained")
         panels = figure.subplots(len(tables), len(predictors), sharex=True, sharey=True, squeeze=False)
         for row, (truths, table) in zip(panels, tables.items(), strict=True):
             for number, (axes, name) in enumerate(zip(row, predictors, strict=True)):
                 one = table.sel(predictor=name)
                 used = one["count"].values > 0
-                look = plots.look_of(number)
+                look = plot.look_of(number)
                 middle, half = one.predicted.values[used], 2 * one.se.values[used]
                 # The band lies about the diagonal: where the points would be if the probabilities were right.
                 axes.fill_between(middle, middle - half, middle + half, color=BAND, linewidth=0)

@@ -10,8 +10,8 @@ manifest.json            configuration, sizes, seed, versions, times
 *.png, *.svg             the figures
 =======================  ==============================================================
 
-Matplotlib is imported by the functions that draw or show figures, so that the package can be imported, and
-diagnostics computed, without it.
+Matplotlib is imported by the functions that draw figures (:mod:`hrprob.plot` loads it when first used), so that
+the package can be imported, and diagnostics computed, without it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import xarray
 
 import hrprob
+from hrprob import plot
 from hrprob._core.errors import InvalidInput
 from hrprob._core.records import describe
 from hrprob.diagnostics.base import Diagnostic
 from hrprob.diagnostics.runner import Diagnosis
 from hrprob.diagnostics.study import Sizes, Study
-from hrprob.io import output
+from hrprob.io.json_files import write_json
+from hrprob.io.manifest import environment, write_manifest
+from hrprob.io.page import Report
+from hrprob.io.staging import staged
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,12 +45,10 @@ T = TypeVar("T")
 
 def write_report(done: Diagnosis, out: str | Path) -> None:
     """Write report, data and figures of a diagnosis into the folder ``out``, as ``hrprob diagnose`` does."""
-    from hrprob.plot import plots
-
-    with output.staged(out, job="diagnose") as folder:
+    with staged(out, job="diagnose") as folder:
         for one in done.diagnostics:
             for name, figure in draw_figures(one, done.results[one.kind]):
-                plots.save(figure, folder, name)
+                plot.save(figure, folder, name)
         write_data(folder, done)
         write_summary(folder, done, {})
 
@@ -61,14 +63,13 @@ def draw_figures(diagnostic: Diagnostic[Any], result: Any) -> Iterator[tuple[str
 
 def write_data(folder: Path, done: Diagnosis) -> None:
     """Write the numbers of a diagnosis into a folder: ``calibration.json`` and ``diagnostics.nc``."""
-    output.write_json(folder / "calibration.json", to_plain(done))
+    write_json(folder / "calibration.json", to_plain(done))
     to_tree(done).to_netcdf(folder / "diagnostics.nc", engine="h5netcdf")
 
 
 def write_summary(folder: Path, done: Diagnosis, facts: Mapping[str, Any], quick: bool = False) -> None:
     """Write report and manifest into a folder that has all figures and data."""
     write_page(folder / "report.html", done, folder, quick)
-    files = sorted([path.name for path in folder.iterdir()] + [output.MANIFEST])
     study = done.study
     content = {
         "program": "hrprob",
@@ -80,8 +81,7 @@ def write_summary(folder: Path, done: Diagnosis, facts: Mapping[str, Any], quick
         "sizes": dataclasses.asdict(done.sizes),
         "seed": study.seed,
     }
-    manifest = content | dict(facts) | output.environment() | {"files": files}
-    output.write_json(folder / output.MANIFEST, manifest)
+    write_manifest(folder, content | dict(facts) | environment())
 
 
 def to_plain(done: Diagnosis) -> dict[str, Any]:
@@ -113,8 +113,6 @@ def _joined(
 
 def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool = False) -> None:
     """Write the report to ``path``, with those figures that ``folder`` has."""
-    from hrprob.io.page import Report
-
     page = Report("Can the learned variance be trusted?", _lead(done.study, done.sizes, quick))
     page.heading("Verdicts")
     page.verdicts([(verdict.good, verdict.words) for verdict in done.verdicts])

@@ -14,6 +14,7 @@ import numpy as np
 import xarray
 from scipy import stats
 
+from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.contributions import contributions
 from hrprob.diagnostics.designs import designs
@@ -305,9 +306,7 @@ def plot_sets(sets: Mapping[str, xarray.Dataset]) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
-    from hrprob.plot import plots
-
-    with plots.style():
+    with plot.style():
         figure = Figure(figsize=(page_width(), 3.9), layout="constrained")
         panels = figure.subplots(2, len(sets), sharex=True, sharey="row", squeeze=False)
         for row, parameter in zip(panels, SYMBOLS, strict=True):
@@ -321,7 +320,7 @@ def plot_sets(sets: Mapping[str, xarray.Dataset]) -> Figure:
                     ("posterior", one.posterior_radius, 1, "-"),
                 )
                 for marker, (label, values, number, line) in zip("os^Dv", curves, strict=True):
-                    colour = plots.look_of(number).color
+                    colour = plot.look_of(number).color
                     axes.plot(one.n, values, color=colour, linestyle=line, marker=marker, label=label)
                 axes.set(xscale="log", yscale="log")
                 axes.xaxis.set_minor_locator(NullLocator())
@@ -342,9 +341,7 @@ def plot_contributions(tables: Mapping[str, xarray.Dataset]) -> Figure:
     """Draw the factors of the printed radius over the quantile, by n and design, on a logarithmic scale."""
     from matplotlib.figure import Figure
 
-    from hrprob.plot import plots
-
-    with plots.style():
+    with plot.style():
         height = 1.15 + 0.14 * max(table.sizes["n"] for table in tables.values())
         figure = Figure(figsize=(page_width(), height), layout="constrained")
         panels = figure.subplots(1, len(tables), sharex=True, squeeze=False)[0]
@@ -357,7 +354,7 @@ def plot_contributions(tables: Mapping[str, xarray.Dataset]) -> Figure:
             rows, start = np.arange(table.sizes["n"]), np.zeros(table.sizes["n"])
             for number, (name, label) in enumerate(_FACTORS.items()):
                 width = np.log10(table[name].values)
-                axes.barh(rows, width, left=start, color=plots.look_of(number).color, label=label)
+                axes.barh(rows, width, left=start, color=plot.look_of(number).color, label=label)
                 start = start + width
             for row, end, total in zip(rows, start, table.total.values, strict=True):
                 axes.text(end + 0.03, row, f"{total:.0f}", va="center", fontsize=6, color="#555555")

@@ -32,7 +32,7 @@ import numpy as np
 import xarray
 from scipy import stats
 
-from hrprob import lifetime
+from hrprob import lifetime, plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import (
     BAND,
@@ -309,9 +309,7 @@ def plot_ranks(ranked: Mapping[str, xarray.DataArray], error_rate: float) -> Fig
     """
     from matplotlib.figure import Figure
 
-    from hrprob.plot import plots
-
-    with plots.style():
+    with plot.style():
         p_values = {engine: uniformity_p_values(one.values) for engine, one in ranked.items()}
         shown = indices_of_smallest(np.min(list(p_values.values()), axis=0), MOST_QUANTITIES)
         figure = Figure(figsize=(page_width(), 0.45 + 0.75 * len(ranked)), layout="constrained")

@@ -9,6 +9,6 @@
 ``predictive``  predictive distributions of outcomes, by the model's program
 ``tree``        the posterior as an ArviZ tree, and as a netCDF file
 ``figures``     coefficients, and a posterior predictive check
-``command``     the job of ``hrprob fit``: its printout and its files
+``results``     the result folder and the printout of ``hrprob fit``
 ==============  ==========================================================
 """

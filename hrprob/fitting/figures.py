@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from hrprob import plot
 from hrprob._core.random_numbers import Purpose, key_of
 from hrprob.estimation.posterior.inference import features
 from hrprob.fitting import predictive
 from hrprob.fitting.intervals import check_prob
-from hrprob.plot import plots
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
@@ -33,7 +33,7 @@ def plot_coefficients(posterior: Posterior, prob: float = 0.9) -> Figure:
 
     Examples
     --------
-    >>> import hrprob
+    >>> import hrprob  # slow
     >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
     >>> [axes.get_title(loc="left") for axes in plot_coefficients(posterior).axes]
     ['θ, of the mean', 'φ, of the variance']
@@ -43,9 +43,9 @@ def plot_coefficients(posterior: Posterior, prob: float = 0.9) -> Figure:
     prior = predictive.prior(posterior.target, posterior.table.x, key, _PRIOR_DRAWS)
     drawn = posterior.flat()
     rows = {name: np.prod(values.shape[1:], dtype=int) for name, values in drawn.items()}
-    with plots.style():
+    with plot.style():
         height = sum(0.35 + 0.17 * count for count in rows.values()) + 0.55
-        figure = Figure(figsize=(plots.COLUMN_WIDTH, height), layout="constrained")
+        figure = Figure(figsize=(plot.COLUMN_WIDTH, height), layout="constrained")
         panels = figure.subplots(len(rows), 1, squeeze=False, height_ratios=[1 + n for n in rows.values()])
         for axes, (name, values) in zip(panels[:, 0], drawn.items(), strict=True):
             _draw_intervals(axes, _labels(name, values), _by_entry(values), _by_entry(prior[name]), prob)
@@ -81,8 +81,8 @@ def plot_outcomes(posterior: Posterior, prob: float = 0.9) -> Figure:
     # θᵀx is linear in θ and f(φᵀx) in φ, so the means of the draws give the fitted moments.
     fitted = table.x @ drawn["theta"].mean(axis=0)
     variance = np.maximum(posterior.setting.link(table.x @ drawn["phi"].mean(axis=0)), 0.0)
-    with plots.style():
-        figure = Figure(figsize=(plots.COLUMN_WIDTH, 4.2), layout="constrained")
+    with plot.style():
+        figure = Figure(figsize=(plot.COLUMN_WIDTH, 4.2), layout="constrained")
         upper, lower = figure.subplots(2, 1)
         _draw_groups(upper, fitted, fitted, table.r, again, prob, squared=False)
         _draw_groups(

@@ -99,7 +99,7 @@ def fit(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np  # slow
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(400, 2))
     >>> x /= np.linalg.norm(x, axis=1, keepdims=True)

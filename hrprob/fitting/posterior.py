@@ -129,7 +129,7 @@ class Posterior:
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> said = posterior.predict([[1.0]], beta=-0.5)
         >>> [name for name in said.data_vars]
@@ -159,7 +159,7 @@ class Posterior:
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> posterior.reweight().trusted
         True
@@ -197,7 +197,7 @@ class Posterior:
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> posterior.summary(prob=0.9).parameter.values.tolist()
         ['theta[x1]', 'phi[x1]']
@@ -209,7 +209,7 @@ class Posterior:
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace").concerns()
         []
         """
@@ -238,7 +238,7 @@ class Posterior:
 
         Examples
         --------
-        >>> import hrprob
+        >>> import hrprob  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> dict(posterior.to_datatree()["log_likelihood"].sizes)
         {'chain': 1, 'draw': 4000, 'round': 3}
@@ -257,7 +257,7 @@ class Posterior:
 
         Examples
         --------
-        >>> import hrprob, pathlib, tempfile
+        >>> import hrprob, pathlib, tempfile  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
         >>> file = pathlib.Path(tempfile.mkdtemp(), "posterior.nc")
         >>> posterior.save(file)

@@ -16,11 +16,11 @@ A file has one table ``[problem]``, an optional table ``[run]`` and at least one
     name = "HR-UCB (K=5)"
     growth = 5
 
-A part of the problem is a table with its ``kind`` and that kind's own fields, or the
-kind alone (``noise = "normal"``). Whatever cannot be used raises
-:class:`~hrprob._core.errors.InvalidInput` with the field as it stands in the file:
-``problem.contexts.actions``, ``policy "HR-UCB (K=5)".growth``; a policy whose name is
-what is wrong goes by its place, ``policy[2].name``.
+A part of the problem is a table with its ``kind`` and the fields of that kind, or the
+kind alone (``noise = "normal"``). A value that cannot be used raises
+:class:`~hrprob._core.errors.InvalidInput`, which names the field as it stands in the file:
+``problem.contexts.actions``, ``policy "HR-UCB (K=5)".growth``; if the name of a policy
+itself is wrong, the field has its number, ``policy[2].name``.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ __all__ = ["Experiment", "from_data", "read", "resolved"]
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A problem, the policies that play it, and how often.
+    """A problem, the policies that play it, and the size of the run.
 
     Parameters
     ----------
     problem : Problem
-        What is played.
+        The problem.
     policies : dict of str to Policy
-        Who plays, by name.
+        The policies by name.
     users, trials, seed : int
-        T, the number of independent trials, and the seed of everything random.
+        T, the number of independent trials, and the seed of all random numbers.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Experiment:
         check_run(self.users, self.trials, self.seed)
 
     def replace(self, **changes: Any) -> Experiment:
-        """Return the same experiment with some fields changed, checked anew."""
+        """Return a copy with some fields changed; the new values are checked."""
         return dataclasses.replace(self, **changes)
 
 
@@ -92,12 +92,12 @@ def read(path: str | Path) -> Experiment:
     Parameters
     ----------
     path : str or Path
-        The file. Paths inside it are relative to the folder it stands in.
+        The file. Paths inside it are relative to its folder.
 
     Raises
     ------
     InvalidInput
-        If the file cannot be read, or anything in it cannot be used.
+        If the file cannot be read, or a value in it cannot be used.
 
     Examples
     --------
@@ -124,14 +124,14 @@ def read(path: str | Path) -> Experiment:
 
 
 def from_data(data: Mapping[str, Any], folder: str | Path = ".") -> Experiment:
-    """Return the experiment that plain data describe, laid out as in a configuration file.
+    """Return the experiment that plain data describe, with the structure of a configuration file.
 
     Parameters
     ----------
     data : mapping
         Tables as dictionaries. A field that is None counts as not given.
     folder : str or Path
-        Where relative paths begin.
+        The folder that relative paths start from.
 
     Examples
     --------
@@ -151,9 +151,9 @@ def from_data(data: Mapping[str, Any], folder: str | Path = ".") -> Experiment:
 
 
 def resolved(experiment: Experiment) -> dict[str, Any]:
-    """Return an experiment as plain data, every default filled in.
+    """Return an experiment as plain data, with every default filled in.
 
-    What is returned can be written as JSON, and :func:`from_data` makes the same experiment of it.
+    The data can be written as JSON, and :func:`from_data` makes the same experiment from them.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def resolved(experiment: Experiment) -> dict[str, Any]:
     problem = describe(experiment.problem)
     for part in PARTS:
         made = getattr(experiment.problem, part)
-        # A part that nobody registered goes by its class.
+        # A part whose class is not registered is named by the class.
         problem[part] = {"kind": getattr(made, "kind", type(made).__qualname__)} | problem[part]
     return {
         "problem": problem,
@@ -201,9 +201,9 @@ def _policies(tables: Any, folder: Path) -> dict[str, Policy]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise InvalidInput("policy", "must be an array of tables", tables, "write [[policy]], not [policy]")
     policies: dict[str, Policy] = {}
-    for place, table in enumerate(tables, start=1):
-        kind = POLICIES.get(table.get("kind"), f"policy[{place}].kind").kind
-        name = _name(place, kind, table, policies)
+    for number, table in enumerate(tables, start=1):
+        kind = POLICIES.get(table.get("kind"), f"policy[{number}].kind").kind
+        name = _name(number, kind, table, policies)
         field = f'policy "{name}"'
         _check_scalars(field, table)
         parameters = {key: value for key, value in table.items() if key != "name"}
@@ -211,27 +211,27 @@ def _policies(tables: Any, folder: Path) -> dict[str, Policy]:
     return policies
 
 
-def _name(place: int, kind: str, table: Mapping[str, Any], taken: Iterable[str]) -> str:
+def _name(number: int, kind: str, table: Mapping[str, Any], earlier: Iterable[str]) -> str:
     name = kind if table.get("name") is None else table["name"]
-    field = f"policy[{place}].name"
+    field = f"policy[{number}].name"
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InvalidInput(field, "must be printable text", name, "results and plots go by it")
-    if name in taken:
-        other = list(taken).index(name) + 1
+        raise InvalidInput(field, "must be printable text", name, "it names the policy in results and plots")
+    if name in earlier:
+        other = list(earlier).index(name) + 1
         raise InvalidInput(
-            field, "must be its own", name, f"policy[{other}] has it too; give one a `name` of its own"
+            field, "must be unique", name, f"policy[{other}] has it too; give one a `name` of its own"
         )
     return name
 
 
 def _check_scalars(field: str, value: Any) -> None:
-    """Refuse numbers that no field can take, wherever in ``value`` they stand."""
+    """Raise if ``value`` contains, at any depth, a number that no field can take."""
     if isinstance(value, Mapping):
         for key, entry in value.items():
             _check_scalars(inside(field, key), entry)
     elif isinstance(value, list):
-        for place, entry in enumerate(value, start=1):
-            _check_scalars(f"{field}[{place}]", entry)
+        for number, entry in enumerate(value, start=1):
+            _check_scalars(f"{field}[{number}]", entry)
     elif isinstance(value, int) and abs(value) > LARGEST_SEED:
         raise InvalidInput(field, "must be a number of at most 63 bits", value, "TOML has no larger ones")
     elif isinstance(value, float):

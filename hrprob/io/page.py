@@ -1,4 +1,4 @@
-"""One self-contained HTML page: text, tables and figures, nothing fetched from anywhere."""
+"""A self-contained HTML page: text, tables and figures, with nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from hrprob.plot.plots import DOTS_PER_INCH
+from hrprob.plot.sizes import DOTS_PER_INCH
 
 __all__ = ["Report"]
 
-# A figure as wide as a page of a paper, of 6.8 inches, is as wide as the text.
+# A figure of 6.8 inches, the width of a page of a paper, is then as wide as the text.
 _REM_PER_INCH = 8.7
+# Tables with more columns are set in smaller type.
 _MANY_COLUMNS = 8
+
+_MARKS = {True: ' class="good"', False: ' class="bad"', None: ""}
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -49,7 +52,12 @@ footer { margin-top: 3rem; color: #46556a; font-size: .82rem; }
 
 
 class Report:
-    """A page that is written from top to bottom.
+    """A page, to which parts are added from top to bottom.
+
+    Parameters
+    ----------
+    title, lead : str
+        The title, and one paragraph below it.
 
     Examples
     --------
@@ -75,9 +83,8 @@ class Report:
         self._parts.append(f"<p>{html.escape(text)}</p>")
 
     def verdicts(self, verdicts: Sequence[tuple[bool | None, str]]) -> None:
-        """Add a list of findings, each marked as good, bad, or (None) neither."""
-        marks = {True: ' class="good"', False: ' class="bad"', None: ""}
-        items = "".join(f"<li{marks[good]}>{html.escape(text)}</li>" for good, text in verdicts)
+        """Add a list of findings, each marked as good (True), bad (False) or neither (None)."""
+        items = "".join(f"<li{_MARKS[good]}>{html.escape(text)}</li>" for good, text in verdicts)
         self._parts.append(f'<ul class="verdicts">{items}</ul>')
 
     def table(
@@ -87,15 +94,14 @@ class Report:
         caption: str = "",
         good: Sequence[bool | None] | None = None,
     ) -> None:
-        """Add a table; ``good`` marks rows, numbers are set to the right."""
-        marks = {True: ' class="good"', False: ' class="bad"', None: ""}
+        """Add a table; ``good`` marks its rows as in :meth:`verdicts`, numbers are aligned right."""
         judged = [None] * len(rows) if good is None else good
         head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
         body = "".join(
-            f"<tr{marks[mark]}>{''.join(_cell(cell) for cell in row)}</tr>"
+            f"<tr{_MARKS[mark]}>{''.join(_cell(cell) for cell in row)}</tr>"
             for row, mark in zip(rows, judged, strict=True)
         )
-        # Outside of what scrolls, so that all of it can be read.
+        # The caption stands outside the part that scrolls, so that all of it is visible.
         title = f'<p class="caption">{html.escape(caption)}</p>' if caption else ""
         wide = ' class="wide"' if len(header) > _MANY_COLUMNS else ""
         self._parts.append(
@@ -103,13 +109,14 @@ class Report:
         )
 
     def figure(self, path: Path, caption: str, alt: str = "") -> None:
-        """Add a PNG or SVG file, embedded."""
+        """Embed a PNG or SVG file."""
         kind = {".png": "image/png", ".svg": "image/svg+xml"}[path.suffix]
         content = path.read_bytes()
         data = base64.b64encode(content).decode("ascii")
-        # Letters are of one size in all figures, however wide: 16 bytes into a PNG its width in dots begins.
-        dots = int.from_bytes(content[16:20], "big") if path.suffix == ".png" else 0
-        width = f' style="width: {dots / DOTS_PER_INCH * _REM_PER_INCH:.1f}rem"' if dots else ""
+        # Displayed in proportion to its width, so that text has one size in all figures. Bytes 16 to 19 of a
+        # PNG file are its width in pixels.
+        pixels = int.from_bytes(content[16:20], "big") if path.suffix == ".png" else 0
+        width = f' style="width: {pixels / DOTS_PER_INCH * _REM_PER_INCH:.1f}rem"' if pixels else ""
         self._parts.append(
             f'<figure><img{width} alt="{html.escape(alt or caption)}" src="data:{kind};base64,{data}">'
             f"<figcaption>{html.escape(caption)}</figcaption></figure>"
@@ -134,7 +141,7 @@ class Report:
 
 
 def _cell(value: object) -> str:
-    """Return a cell of a table, empty of None and of what is not a number.
+    """Return a cell of a table; it is empty for None and NaN.
 
     Examples
     --------

@@ -119,7 +119,7 @@ class ContextualIDS(WeightedLearner):
 
     Examples
     --------
-    >>> import hrprob
+    >>> import hrprob  # slow
     >>> fixed = hrprob.Problem(theta=[0.4, 0.5], phi=[0.0, 0.0], contexts=hrprob.Finite(0.9 * np.eye(2)[None]))
     >>> run = hrprob.simulate(fixed, ContextualIDS(), users=300, trials=4)
     >>> run.sizes["trial"]

@@ -52,7 +52,7 @@ _SEED = 0x696473
 class IDSState(NamedTuple):
     """The data and the belief, and draws from it."""
 
-    bayes: BayesState
+    believed: BayesState
     theta: jax.Array  # (draws, d)
     phi: jax.Array  # (draws, d)
 
@@ -120,38 +120,38 @@ class IDS(BayesLearner):
 
     def init(self) -> Any:
         """Return the prior, and draws from it."""
-        bayes = super().init()
-        return IDSState(bayes, *self._draw(bayes, jnp.zeros((), jnp.int32)))
+        believed = super().init()
+        return IDSState(believed, *self._draw(believed, jnp.zeros((), jnp.int32)))
 
     def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return how many more rounds may enter the sample set."""
-        return super().quota(state.bayes, sample_size, user, context)
+        return super().quota(state.believed, sample_size, user, context)
 
-    def _draw(self, bayes: BayesState, user: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def _draw(self, believed: BayesState, user: jax.Array) -> tuple[jax.Array, jax.Array]:
         # One key per user for all trials: their beliefs differ, and so do the draws.
         key = jax.random.fold_in(jax.random.key(_SEED), user)
         target = self.target
 
         def one(key: jax.Array) -> Any:
-            return target.coefficients(self.engine.draw(target, bayes.belief, key))
+            return target.coefficients(self.engine.draw(target, believed.belief, key))
 
         theta, phi = jax.vmap(one)(jax.random.split(key, self.draws))
         return theta, phi
 
     def update(self, state: Any, seen: Seen) -> Any:
         """Record what was seen."""
-        return state._replace(bayes=super().update(state.bayes, seen))
+        return state._replace(believed=super().update(state.believed, seen))
 
     def depart(self, state: Any, user: jax.Array) -> Any:
         """Fit anew where it is due, and draw."""
-        bayes = super().depart(state.bayes, user)
+        believed = super().depart(state.believed, user)
         number = jnp.asarray(user, jnp.int32)
         draws = once(
             jnp.asarray(self.due)[number],
-            lambda draws: self._draw(bayes, number),
+            lambda draws: self._draw(believed, number),
             (state.theta, state.phi),
         )
-        return IDSState(bayes, *draws)
+        return IDSState(believed, *draws)
 
     def select(self, state: IDSState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return an action of smallest ratio."""

@@ -1,4 +1,4 @@
-"""The report of a reproduction: verdicts first, then the figures, then every number."""
+"""The report of a reproduction: verdicts first, then the figures, then notes on the settings."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from hrprob.io.config import Experiment
 from hrprob.io.page import Report
 from hrprob.reproduce.verdicts import Claim, CurvePoint, curve_agrees
 
-__all__ = ["last_points", "verdicts_in_words", "write_page"]
+__all__ = ["verdicts_in_words", "write_page"]
 
 _CAPTIONS = {
-    "figure1": "Figure 1. (a) The spread of outcomes grows with the context. (b) The action of higher mean has "
-    "the higher risk of falling below β.",
-    "figure2-released": "Figure 2 in the released settings, with the published points on top. Greedy and Thompson "
-    "sampling, which the paper leaves out, stand beside. The CMDP of panel (b) is the published run's: two actions and cells that "
-    "say nothing about the context, so a coin toss.",
+    "figure1": "Figure 1. (a) The variance of outcomes grows with the context. (b) The action with the higher mean "
+    "has the higher risk of falling below β.",
+    "figure2-released": "Figure 2 in the released settings, with the published points. Greedy and Thompson "
+    "sampling, which the paper leaves out, are added. The CMDP of panel (b) is that of the published run: two "
+    "actions, and cells that say nothing about the context, so a coin toss.",
     "figure2-text": "The same panels as the text has them: contexts uniform in the ball, ξ as printed with "
     "C₁ = … = C₄ = 1, σ_max-UCB divided by σ_max, LinUCB with a ridge, CMDP on all twenty actions with a "
     "partition that works (50 k-means cells).",
-    "index": "What the printed index does: HR-UCB (K = 5) with each ξ, beside greedy, a random choice and the "
+    "index": "The index as printed: HR-UCB (K = 5) with each ξ, compared with greedy, a random choice and the "
     "bound of Theorem 3. Contexts in the ball, no warm-up, σ²_max = f(‖φ*‖).",
 }
 
@@ -30,39 +30,45 @@ _NOTES = (
     "sphere; ξ in effect the constant α⁽¹⁾ at n = K·T; five warm-up users; LinUCB without a ridge and learning from "
     "every round; σ_max-UCB divided by σ²_max; CMDP without β in its context, and in panel (b) with two actions and "
     "a look-up that compares a context with itself.",
-    "Regret is the pseudo regret: the oracle's expected lifetime less the policy's, given contexts and β. C₁ and C₂ "
-    "have no published values and are 1; C₃ and C₄ are 1 unless said to be computed, which is over |u| ≤ 1, "
+    "Regret is the pseudo regret: the oracle's expected lifetime minus the policy's, given contexts and β. C₁ and C₂ "
+    "have no published values and are 1; C₃ and C₄ are 1 except where they are computed, which is over |u| ≤ 1, "
     "w ∈ [0.01, f(L)], β ∈ [−1, 1]: they then exceed 10⁹⁰ and the index is the norm of the context alone.",
 )
 
+_CURVES_CAPTION = (
+    "Last published user of each curve; points: how many of the curve's points lie within "
+    f"{MOST_STANDARD_ERRORS:g} standard errors of the difference. A curve agrees if its last point does "
+    "and no point differs by more than the largest of thirty would by chance. The released ξ depends on the number "
+    "of users, so runs with other numbers than 30 000 are not quite comparable."
+)
 
-def last_points(curves: list[CurvePoint]) -> list[CurvePoint]:
-    """Return the last published point of each curve."""
-    last = {(point.panel, point.policy): point for point in curves}
-    return list(last.values())
+_CLAIMS_TEXT = (
+    "Growth exponent: slope of ln regret on ln users over the last two thirds of the users. Rate ratio: "
+    "regret of the last third divided by that of the middle third; both are 1 for linear regret, and the second "
+    "does not depend on the first third. Brackets: 95 % intervals over trials. Sublinear: both below 1 by more than "
+    "three standard errors. Linear: the rate ratio is not. Differences are paired by trial."
+)
 
 
 def verdicts_in_words(curves: list[CurvePoint], claims: list[Claim], trials: int) -> list[tuple[bool, str]]:
-    """Return what was found, most important first, each with whether it is as the paper has it."""
-    found: list[tuple[bool, str]] = []
-    for point in last_points(curves):
-        along = [p for p in curves if (p.panel, p.policy) == (point.panel, point.policy)]
-        agreeing = sum(p.agrees for p in along)
-        agrees = curve_agrees(along, trials)
+    """Return all verdicts, curves first, each with whether it agrees with the paper."""
+    verdicts: list[tuple[bool, str]] = []
+    for points in _by_curve(curves):
+        last = points[-1]
+        agreeing = sum(point.agrees for point in points)
+        agrees = curve_agrees(points, trials)
         word = "agrees" if agrees else "does not agree"
-        note = " (a coin toss between two actions)" if (point.panel, point.policy) == ("b", "cmdp") else ""
-        found.append(
-            (
-                agrees,
-                f"Panel {point.panel}, {point.policy}{note}: {word}; at user {point.user} ours is "
-                f"{point.mean:,.0f} ± {point.se:,.0f}, published {point.published:,.0f} ({point.z:+.1f} standard "
-                f"errors); within {MOST_STANDARD_ERRORS:g} at {agreeing} of {len(along)} points",
-            )
+        note = " (a coin toss between two actions)" if (last.panel, last.policy) == ("b", "cmdp") else ""
+        words = (
+            f"Panel {last.panel}, {last.policy}{note}: {word}; at user {last.user} ours is "
+            f"{last.mean:,.0f} ± {last.se:,.0f}, published {last.published:,.0f} ({last.z:+.1f} standard "
+            f"errors); within {MOST_STANDARD_ERRORS:g} at {agreeing} of {len(points)} points"
         )
+        verdicts.append((agrees, words))
     for claim in claims:
         word = "holds" if claim.holds else "DOES NOT HOLD"
-        found.append((claim.holds, f"{claim.claim} ({claim.setting}): {word}. {claim.evidence}"))
-    return found
+        verdicts.append((claim.holds, f"{claim.claim} ({claim.setting}): {word}. {claim.evidence}"))
+    return verdicts
 
 
 def write_page(
@@ -74,58 +80,17 @@ def write_page(
     quick: bool,
     experiment: Experiment,
 ) -> None:
-    """Write the report to ``path``, with the figures found in ``folder``."""
-    quickly = "A QUICK run, too small to compare: see that it works, not what it says. " if quick else ""
+    """Write the report to ``path``, with the figures that are in ``folder``."""
+    warning = "A QUICK run, too small to compare: it shows that it works, nothing else. " if quick else ""
     page = Report(
         "Stay With Me, reproduced",
-        f"{quickly}The figures of Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), played anew: "
+        f"{warning}The figures of Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), played again: "
         f"{experiment.users:,} users, {experiment.trials} trials, seed {experiment.seed}.",
     )
     if curves:
-        page.heading("Do the curves agree?")
-        last = last_points(curves)
-        whole = {
-            (point.panel, point.policy): [
-                p for p in curves if (p.panel, p.policy) == (point.panel, point.policy)
-            ]
-            for point in last
-        }
-        judged = [curve_agrees(points, experiment.trials) for points in whole.values()]
-        page.table(
-            ["panel", "policy", "user", "published", "ours", "± se", "difference (se)", "points", "verdict"],
-            [
-                [
-                    point.panel,
-                    point.policy,
-                    point.user,
-                    point.published,
-                    point.mean,
-                    point.se,
-                    f"{point.z:+.2f}",
-                    f"{sum(p.agrees for p in points)} of {len(points)}",
-                    "agrees" if agrees else "does not agree",
-                ]
-                for point, points, agrees in zip(last, whole.values(), judged, strict=True)
-            ],
-            "Last published user of each curve; points: how many of the curve's points lie within "
-            f"{MOST_STANDARD_ERRORS:g} standard errors of the difference. A curve agrees if its last point does "
-            "and none is further off than probability allows among thirty. The released ξ depends on the number of "
-            "users, so other than 30 000 are not quite comparable.",
-            judged,
-        )
+        _add_curves(page, curves, experiment.trials)
     if claims:
-        page.heading("Do the claims hold?")
-        page.text(
-            "Growth exponent: slope of ln regret on ln users over the last two thirds of the users. Rate ratio: "
-            "regret of the last third over that of the middle third; both are 1 for linear regret, and the second "
-            "forgets how the curve began. Brackets: 95 % intervals over trials. Sublinear: both below 1 by more than "
-            "three standard errors. Linear: the rate ratio is not. Differences are paired by trial."
-        )
-        page.table(
-            ["claim", "setting", "evidence", "verdict"],
-            [[c.claim, c.setting, c.evidence, "holds" if c.holds else "does not hold"] for c in claims],
-            good=[c.holds for c in claims],
-        )
+        _add_claims(page, claims)
     page.heading("The figures")
     for name in figures:
         page.figure(folder / f"{name}.png", _CAPTIONS[name])
@@ -136,3 +101,47 @@ def write_page(
         f"hrprob {hrprob.__version__}; every number of this page is in summary.json, every run in results.nc."
     )
     path.write_text(page.render(), encoding="utf-8")
+
+
+def _add_curves(page: Report, curves: list[CurvePoint], trials: int) -> None:
+    page.heading("Do the curves agree?")
+    by_curve = _by_curve(curves)
+    agree = [curve_agrees(points, trials) for points in by_curve]
+    rows = [
+        [
+            last.panel,
+            last.policy,
+            last.user,
+            last.published,
+            last.mean,
+            last.se,
+            f"{last.z:+.2f}",
+            f"{sum(point.agrees for point in points)} of {len(points)}",
+            "agrees" if agrees else "does not agree",
+        ]
+        for points, agrees in zip(by_curve, agree, strict=True)
+        for last in points[-1:]
+    ]
+    header = ["panel", "policy", "user", "published", "ours", "± se", "difference (se)", "points", "verdict"]
+    page.table(header, rows, _CURVES_CAPTION, agree)
+
+
+def _add_claims(page: Report, claims: list[Claim]) -> None:
+    page.heading("Do the claims hold?")
+    page.text(_CLAIMS_TEXT)
+    page.table(
+        ["claim", "setting", "evidence", "verdict"],
+        [
+            [claim.claim, claim.setting, claim.evidence, "holds" if claim.holds else "does not hold"]
+            for claim in claims
+        ],
+        good=[claim.holds for claim in claims],
+    )
+
+
+def _by_curve(curves: list[CurvePoint]) -> list[list[CurvePoint]]:
+    """Return the points of each published curve, in the order of the users."""
+    by_curve: dict[tuple[str, str], list[CurvePoint]] = {}
+    for point in curves:
+        by_curve.setdefault((point.panel, point.policy), []).append(point)
+    return list(by_curve.values())

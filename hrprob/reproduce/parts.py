@@ -1,4 +1,4 @@
-"""Which runs the figures are made of: one configuration file a part, and who appears in which panel."""
+"""The runs that the figures consist of: one configuration file per part, and the policies of each panel."""
 
 from __future__ import annotations
 
@@ -13,46 +13,54 @@ from hrprob.io.config import Experiment
 __all__ = ["PANELS", "PARTS", "Part", "experiment_of", "parts_of"]
 
 PANELS = ("a", "b", "c", "d", "index")
-"""The panels of Figure 2, and what the printed index does."""
+"""The panels of Figure 2, and the figure of HR-UCB with each ξ."""
 
 
 class Part(NamedTuple):
-    """A run: the file it is configured in, the setting it belongs to, and its policies by panel."""
+    """A run: its configuration file, the setting it belongs to, and its policies by panel."""
 
     file: str
     setting: str
     panels: dict[str, tuple[str, ...]]
+    name_in_panel: str | None = None  # where it is not the panel's only run of this setting
+
+    def names(self, panels: Iterable[str]) -> list[str]:
+        """Return the names under which figures and verdicts look for this run, given the panels wanted."""
+        shown = [panel for panel in self.panels if panel in panels]
+        return shown if self.name_in_panel is None else [self.name_in_panel] * bool(shown)
 
 
-# What the paper leaves out.
-_BESIDE = ("greedy",)
-_BOTH_BESIDE = ("greedy", "thompson")
+# Policies that the paper leaves out.
+_GREEDY = ("greedy",)
+_GREEDY_THOMPSON = ("greedy", "thompson")
 
 PARTS = {
     "released": Part(
         "released.toml",
         "released",
         {
-            "a": ("hr-ucb-k2", "hr-ucb-k3", "hr-ucb-k5", *_BOTH_BESIDE),
-            "b": ("linucb", "hr-ucb-k5", *_BESIDE),
-            "c": ("sigma-max-ucb", "hr-ucb-k5", *_BESIDE),
+            "a": ("hr-ucb-k2", "hr-ucb-k3", "hr-ucb-k5", *_GREEDY_THOMPSON),
+            "b": ("linucb", "hr-ucb-k5", *_GREEDY),
+            "c": ("sigma-max-ucb", "hr-ucb-k5", *_GREEDY),
         },
     ),
-    "released-b-cmdp": Part("released-b-cmdp.toml", "released", {"b": ("cmdp", "coin-toss")}),
-    "released-d": Part("released-d.toml", "released", {"d": ("hr-ucb-k5", "cmdp", *_BOTH_BESIDE)}),
+    "released-b-cmdp": Part(
+        "released-b-cmdp.toml", "released", {"b": ("cmdp", "coin-toss")}, name_in_panel="b-cmdp"
+    ),
+    "released-d": Part("released-d.toml", "released", {"d": ("hr-ucb-k5", "cmdp", *_GREEDY_THOMPSON)}),
     "text": Part(
         "text.toml",
         "text",
         {
-            "a": ("hr-ucb-k2", "hr-ucb-k3", "hr-ucb-k5", "hr-ucb-k5-released-width", *_BESIDE),
-            "b": ("linucb", "cmdp", "cmdp-with-beta", "hr-ucb-k5", "hr-ucb-k5-released-width", *_BESIDE),
-            "c": ("sigma-max-ucb", "hr-ucb-k5", "hr-ucb-k5-released-width", *_BESIDE),
+            "a": ("hr-ucb-k2", "hr-ucb-k3", "hr-ucb-k5", "hr-ucb-k5-released-width", *_GREEDY),
+            "b": ("linucb", "cmdp", "cmdp-with-beta", "hr-ucb-k5", "hr-ucb-k5-released-width", *_GREEDY),
+            "c": ("sigma-max-ucb", "hr-ucb-k5", "hr-ucb-k5-released-width", *_GREEDY),
         },
     ),
     "text-d": Part(
         "text-d.toml",
         "text",
-        {"d": ("hr-ucb-k5", "hr-ucb-k5-released-width", "cmdp", "cmdp-with-beta", *_BESIDE)},
+        {"d": ("hr-ucb-k5", "hr-ucb-k5-released-width", "cmdp", "cmdp-with-beta", *_GREEDY)},
     ),
     "index": Part(
         "index.toml",
@@ -80,7 +88,7 @@ def parts_of(panels: Iterable[str]) -> dict[str, list[str]]:
 
 
 def experiment_of(part: str, policies: Iterable[str]) -> Experiment:
-    """Return the experiment of a part, with these of its policies only."""
+    """Return the experiment of a part, with only these of its policies."""
     with resources.as_file(resources.files("hrprob.experiments")) as folder:
         experiment = config.read(Path(folder) / "reproduce" / PARTS[part].file)
     return experiment.replace(policies={name: experiment.policies[name] for name in policies})

@@ -1,6 +1,6 @@
-"""The published curves, as the authors' program left them.
+"""The published curves, as the authors' program wrote them.
 
-Thirty points a curve (users 1, 1001, ..., 29001), each the mean of 20 trials; no
+Thirty points per curve (users 1, 1001, ..., 29001), each the mean of 20 trials; no
 standard errors were published.
 """
 

@@ -1,10 +1,10 @@
-r"""What the curves decide: which agree with the published ones, and which claims hold.
+r"""Which curves agree with the published ones, and which claims of the paper hold.
 
 **A curve agrees** at a user if our mean lies within three standard errors of the
 published one. Both are means of the same number of trials; the published standard error is
-taken to be ours, so that of the difference is √2 times ours. **A whole curve agrees** if it does at its
-last user and no point is further off than thirty draws from Student's t (the standard error
-is estimated from few trials) would be in 99 of 100 cases.
+assumed to equal ours, so that of the difference is √2 times ours. **A whole curve agrees** if it agrees at its
+last user and no point differs by more than the largest of thirty draws from Student's t (the standard error
+is estimated from few trials) would in 99 of 100 cases.
 
 **Growth** is described by the growth exponent and the rate ratio of
 :mod:`hrprob.comparison.estimates`. A regret is called *sublinear* if both lie below 1 by
@@ -14,7 +14,8 @@ more than three standard errors, and *linear* if the rate ratio does not.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import xarray
@@ -31,7 +32,7 @@ from hrprob.reproduce.published import published_curves
 
 __all__ = ["Claim", "CurvePoint", "claims", "compare_curves", "curve_agrees"]
 
-_NOBODY = xarray.Dataset(coords={"policy": np.array([], dtype=str)})
+_NO_POLICIES = xarray.Dataset(coords={"policy": np.array([], dtype=str)})
 
 
 class CurvePoint(NamedTuple):
@@ -48,7 +49,7 @@ class CurvePoint(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A claim of the paper's simulation section and what decides it."""
+    """A claim of the paper's simulation section, whether it holds, and the evidence."""
 
     claim: str
     setting: str
@@ -57,7 +58,7 @@ class Claim(NamedTuple):
 
 
 def compare_curves(runs: dict[str, xarray.Dataset]) -> list[CurvePoint]:
-    """Return every point of every published curve that was run, beside ours.
+    """Return every point of the published curves together with ours, for the panels that were run.
 
     Parameters
     ----------
@@ -111,16 +112,16 @@ def _growth(run: xarray.Dataset, policy: str) -> tuple[Estimate, Estimate, str]:
 
 
 def _sublinear(run: xarray.Dataset, policies: list[str]) -> tuple[bool, str]:
-    found = [(policy, *_growth(run, policy)) for policy in policies]
-    holds = all(exponent.below(1) and ratio.below(1) for _, exponent, ratio, _ in found)
-    return holds, "; ".join(f"{policy}: {evidence}" for policy, _, _, evidence in found)
+    growth = [(policy, *_growth(run, policy)) for policy in policies]
+    holds = all(exponent.below(1) and ratio.below(1) for _, exponent, ratio, _ in growth)
+    return holds, "; ".join(f"{policy}: {evidence}" for policy, _, _, evidence in growth)
 
 
 def _linear(run: xarray.Dataset, policy: str) -> tuple[bool, str]:
     exponent, ratio, evidence = _growth(run, policy)
     holds = not ratio.below(1)
     if holds and exponent.below(1):
-        evidence += "; the exponent is below 1 because of how the curve began, its late rate is not"
+        evidence += "; the exponent is below 1 because of the first users, the late rate is not"
     return holds, f"{policy}: {evidence}"
 
 
@@ -130,22 +131,22 @@ def _early_only(run: xarray.Dataset) -> tuple[bool, str]:
     holds = not (late.above(0) or late.below(0))
     share = late.mean / whole.mean if whole.mean else math.nan
     return holds, (
-        f"K = 2 less K = 5: {whole} over all users, of which {late} ({share:.0%}) over the last two thirds"
+        f"K = 2 minus K = 5: {whole} over all users, of which {late} ({share:.0%}) over the last two thirds"
     )
 
 
 def _best(run: xarray.Dataset, rivals: list[str]) -> tuple[bool, str]:
-    found = [(rival, paired_difference(run, rival, "hr-ucb-k5")) for rival in rivals]
-    holds = all(difference.above(0) for _, difference in found)
-    parts = [f"{rival} less HR-UCB: {difference}" for rival, difference in found]
+    differences = [(rival, paired_difference(run, rival, "hr-ucb-k5")) for rival in rivals]
+    holds = all(difference.above(0) for _, difference in differences)
+    parts = [f"{rival} minus HR-UCB: {difference}" for rival, difference in differences]
     parts += [
-        f"{other}, which the paper leaves out, less HR-UCB: {paired_difference(run, other, 'hr-ucb-k5')}"
+        f"{other}, which the paper leaves out, minus HR-UCB: {paired_difference(run, other, 'hr-ucb-k5')}"
         for other in ("greedy", "thompson")
         if other in run.policy.values
     ]
     if "hr-ucb-k5-released-width" in run.policy.values:
         parts += [
-            f"with the released ξ, {rival} less HR-UCB: "
+            f"with the released ξ, {rival} minus HR-UCB: "
             f"{paired_difference(run, rival, 'hr-ucb-k5-released-width')}"
             for rival in rivals
         ]
@@ -158,11 +159,11 @@ def claims(setting: str, runs: dict[str, xarray.Dataset]) -> list[Claim]:
     Parameters
     ----------
     setting : str
-        What the setting is called.
+        Name of the setting.
     runs : dict
-        The runs by panel: "a", "b", "b-cmdp", "c", "d", those that there are.
+        The runs by panel: "a", "b", "b-cmdp", "c", "d", as far as there are any.
     """
-    tests: list[tuple[str, str, Any]] = [
+    tests: list[tuple[str, str, Callable[[xarray.Dataset], tuple[bool, str]]]] = [
         ("HR-UCB has sublinear regret whatever K", "a", lambda run: _sublinear(run, _hr_ucb(run))),
         ("K matters only while users are few", "a", _early_only),
         ("LinUCB has linear regret", "b", lambda run: _linear(run, "linucb")),
@@ -175,7 +176,7 @@ def claims(setting: str, runs: dict[str, xarray.Dataset]) -> list[Claim]:
     ]
     decided = []
     for claim, panel, test in tests:
-        if claim == "HR-UCB beats CMDP" and "cmdp" not in runs.get(panel, _NOBODY).policy.values:
+        if claim == "HR-UCB beats CMDP" and "cmdp" not in runs.get(panel, _NO_POLICIES).policy.values:
             # In the released settings CMDP had a problem of its own, and no difference is paired.
             continue
         if panel in runs and runs[panel].sizes["user"] >= 3 and runs[panel].sizes["trial"] >= 2:

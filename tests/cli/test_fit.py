@@ -5,12 +5,10 @@ import json
 import os
 import sys
 
-import jax
 import numpy as np
 import pytest
 
 import hrprob
-from hrprob import cli
 from hrprob.fitting.table import Table, write_table
 from hrprob.fitting.tree import MOST_ENTRIES
 from hrprob.models import base
@@ -34,21 +32,9 @@ class DoubleExponential(Model):
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    """Call the command line in this process, in an empty folder, and put JAX's switches back."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HRPROB_CACHE", "")
-    monkeypatch.setenv("XLA_FLAGS", os.environ.get("XLA_FLAGS", ""))
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    double = jax.config.jax_enable_x64
-
-    def call(*arguments):
-        status = cli.main(["fit", *(str(argument) for argument in arguments)])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    yield call
-    jax.config.update("jax_enable_x64", double)
+def call(call):
+    """Call ``hrprob fit`` in this process."""
+    return lambda *arguments: call("fit", *arguments)
 
 
 @pytest.fixture
@@ -224,7 +210,7 @@ def test_too_little_memory_has_a_remedy_that_a_fit_has(call, good, monkeypatch):
     def fail(*arguments, **options):
         raise MemoryError("Unable to allocate 1 TiB")
 
-    monkeypatch.setattr("hrprob.fitting.command.fit", fail)
+    monkeypatch.setattr("hrprob.fitting.fit.fit", fail)
     status, out, err = call(good)
     assert (status, out) == (1, "")
     assert "too little memory, try fewer --draws or a smaller --engine: Unable to allocate" in err
@@ -257,7 +243,7 @@ def test_what_is_left_out_of_a_file_is_said(call, good, monkeypatch):
     monkeypatch.setattr("hrprob.fitting.tree.MOST_ENTRIES", dict.fromkeys(MOST_ENTRIES, 250 * 60))
     status, out, _ = call(good, *QUICK, "--draws", 500, "--out", "r")
     assert status == 0
-    line = "60 rounds are many: posterior.nc has one draw in 2 of log_likelihood, one draw in 2 of posterior_predictive"
+    line = "60 rounds are many: of the draws, posterior.nc has in log_likelihood one in 2, in posterior_predictive one in 2"
     assert any(said.startswith(line) for said in out.splitlines())
 
 

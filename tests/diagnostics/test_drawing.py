@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import xarray
 
+from hrprob import plot
 from hrprob.diagnostics import estimates, health, sbc
 from hrprob.diagnostics.drawing import plot_pit
 from hrprob.diagnostics.power import ERROR_RATE
-from hrprob.plot import plots
 
 from .toy import chains_of
 
@@ -47,7 +47,7 @@ def test_a_curve_is_orange_and_leaves_its_band_where_its_quantity_fails():
     assert [int(np.sum(tests.p_value < limit)) for limit in limits] == [6, 3]
     failing = (~tests.passed.values[0]).tolist()
     figure = plot_pit(dict(zip(names, ranked.values[0], strict=True)), ERROR_RATE)
-    assert [colour == plots.look_of(1).color for colour in colours(figure)] == failing
+    assert [colour == plot.look_of(1).color for colour in colours(figure)] == failing
     assert [leaves_its_band(axes) for axes in figure.axes] == failing
     assert sum(failing) == 5
 

@@ -75,7 +75,7 @@ def test_it_runs(name, tmp_path, capsys):
         if any(getattr(policy, part, None) is not None for part in ("noise", "objective", "satisfaction"))
     }
     printed = capsys.readouterr().out
-    assert all(f"{key} takes " in printed for key in beliefs)
+    assert all(f"{key} assumes " in printed for key in beliefs)
 
 
 # The rows of the README's tables: with the extension and without it, both by file and policy.

@@ -148,7 +148,7 @@ def test_every_kind_can_be_read_and_written(part, kind, monkeypatch):
         assert repr(again) == repr(experiment)
 
 
-def test_context_sets_are_looked_for_beside_the_file(tmp_path, monkeypatch):
+def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
     (tmp_path / "sets.csv").write_text("context,action,x1,x2\n1,1,0.5,0\n1,2,0,0.5\n")
     text = SMALLEST.replace("[[policy]]", 'contexts = { kind = "finite", sets = "sets.csv" }\n[[policy]]')
     elsewhere = tmp_path / "elsewhere"
@@ -159,7 +159,7 @@ def test_context_sets_are_looked_for_beside_the_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["paper", "reproduce/text", "reproduce/released-d"])
-def test_what_is_resolved_is_plain_and_makes_the_same_experiment(name):
+def test_resolved_data_are_plain_and_make_the_same_experiment(name):
     experiment = config.read(EXPERIMENTS / f"{name}.toml")
     data = json.loads(json.dumps(config.resolved(experiment), allow_nan=False))
     again = config.from_data(data)
@@ -263,9 +263,9 @@ UNUSABLE = [
     (policy_with(POLICY, {"kind": "gredy"}), "policy[2].kind", "'gredy'", "did you mean `greedy`?"),
     (policy_with({"kind": ["greedy"]}), "policy[1].kind", "['greedy']", "did you mean `greedy`?"),
     (policy_with(POLICY, POLICY), "policy[2].name", "'greedy'", "policy[1] has it too"),
-    (policy_with(POLICY | {"name": 5}), "policy[1].name", "5", "go by it"),
-    (policy_with(POLICY | {"name": " "}), "policy[1].name", "' '", "go by it"),
-    (policy_with(POLICY | {"name": "a\nb"}), "policy[1].name", "'a\\nb'", "go by it"),
+    (policy_with(POLICY | {"name": 5}), "policy[1].name", "5", "it names the policy"),
+    (policy_with(POLICY | {"name": " "}), "policy[1].name", "' '", "it names the policy"),
+    (policy_with(POLICY | {"name": "a\nb"}), "policy[1].name", "'a\\nb'", "it names the policy"),
     (policy_with(POLICY | {"rigde": 1}), 'policy "greedy".rigde', "1", "did you mean `ridge`?"),
     (
         policy_with({"kind": "hr-ucb", "name": "HR-UCB (K=5)", "delta": 1.2}),
@@ -290,7 +290,7 @@ UNUSABLE = [
 
 
 @pytest.mark.parametrize(("data", "field", "value", "remedy"), UNUSABLE, ids=[row[1] for row in UNUSABLE])
-def test_what_is_said_of_data_that_cannot_be_used(data, field, value, remedy):
+def test_messages_about_unusable_data(data, field, value, remedy):
     error = complaint(lambda: config.from_data(data))
     assert error.field == field
     before, got, after = str(error).partition(", got ")
@@ -311,7 +311,7 @@ def test_what_is_said_of_data_that_cannot_be_used(data, field, value, remedy):
         (None, "must be a file that can be read", "No such file"),
     ],
 )
-def test_what_is_said_of_files_that_cannot_be_read(tmp_path, content, must, remedy):
+def test_messages_about_unreadable_files(tmp_path, content, must, remedy):
     path = tmp_path / "experiment.toml"
     if content is not None:
         path.write_bytes(content)
@@ -325,7 +325,7 @@ def test_a_folder_is_no_file(tmp_path):
     assert "directory" in complaint(lambda: config.read(tmp_path)).remedy
 
 
-def test_an_override_is_checked_like_what_was_written():
+def test_an_override_is_checked_like_a_written_value():
     experiment = config.from_data(problem_with())
     assert experiment.replace(users=7, seed=3).users == 7
     assert complaint(lambda: experiment.replace(trials=0)).field == "trials"

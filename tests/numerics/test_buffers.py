@@ -1,33 +1,46 @@
-"""Rows in place, and functions that run for some members of a batch only."""
+"""Rows of buffers, read and written in place."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hrprob.numerics.control_flow import one_by_one
+from hrprob.numerics.buffers import read_rows, write_rows
 
 
-@pytest.mark.parametrize("axis", [0, -1])
-@pytest.mark.parametrize("picked", [[], [1], [0, 2], [0, 1, 2]])
-def test_one_by_one_runs_for_those_members_alone_for_which_the_condition_holds(axis, picked):
-    ran = []
-
-    def double(value, given):
-        note = jax.pure_callback(lambda own: ran.append(float(own)) or own, value[0], value[0])
-        return given * value + 0 * note
-
-    condition = np.isin(np.arange(3), picked)
-    value = np.arange(6.0).reshape(3, 2) + 1
-    run = jax.vmap(lambda condition, value: one_by_one(condition, double, value, jnp.asarray(2.0)), (0, axis))
-    found = jax.jit(run)(condition, value if axis == 0 else value.T)
-    np.testing.assert_array_equal(found, np.where(condition[:, None], 2 * value, value))
-    assert ran == [value[member, 0] for member in picked]
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_rows_under_vmap_are_those_of_a_loop(axis):
+    rng = np.random.default_rng(0)
+    buffer, row = rng.normal(size=(5, 7, 3)), rng.normal(size=(5, 3))
+    moved = jnp.asarray(np.moveaxis(buffer, 0, axis))
+    read = jax.vmap(lambda b: read_rows(b, 2, 3), in_axes=axis)(moved)
+    np.testing.assert_array_equal(read, jnp.asarray(buffer[:, 2:5]))
+    wanted = buffer.copy()
+    wanted[:, 4] = row
+    wrote = jax.vmap(lambda b, r: write_rows(b, r[None], 4), in_axes=(axis, 0))(moved, jnp.asarray(row))
+    np.testing.assert_array_equal(wrote, jnp.asarray(wanted))
 
 
-def test_one_by_one_in_a_batch_of_batches():
-    condition = np.asarray([[True, False], [False, False], [True, True]])
-    run = lambda condition, value: one_by_one(condition, jnp.add, value, jnp.asarray(1.0))  # noqa: E731
-    found = jax.vmap(jax.vmap(run))(condition, np.zeros((3, 2)))
-    np.testing.assert_array_equal(found, condition.astype(float))
-    assert float(run(True, jnp.asarray(0.5))) == 1.5
+def test_rows_with_a_place_of_their_own_each():
+    buffer = jnp.arange(12.0).reshape(2, 6)
+    place = jnp.asarray([1, 3])
+    assert jax.vmap(lambda b, p: read_rows(b, p, 2))(buffer, place).tolist() == [[1, 2], [9, 10]]
+    wrote = jax.vmap(lambda b, p: write_rows(b, jnp.asarray([-1.0]), p))(buffer, place)
+    assert wrote[0, 1] == wrote[1, 3] == -1
+    shared = jax.vmap(lambda r: write_rows(jnp.zeros(3), r[None], 1))(jnp.asarray([5.0, 6.0]))
+    assert shared.tolist() == [[0, 5, 0], [0, 6, 0]]
+    same = jax.vmap(lambda b: write_rows(b, jnp.asarray([7.0]), 0), in_axes=1)(buffer)
+    assert same.shape == (6, 2)
+    assert same[:, 0].tolist() == [7.0] * 6
+
+
+def test_nothing_moves_in_a_scan():
+    def step(buffers, place):
+        return jax.vmap(lambda b: write_rows(b, jnp.ones((1, 2)), place), in_axes=-1, out_axes=-1)(
+            buffers
+        ), None
+
+    program = jax.jit(lambda b: jax.lax.scan(step, b, jnp.arange(8))[0])
+    text = program.lower(jnp.zeros((8, 2, 3))).as_text()
+    assert "dynamic_update_slice" in text
+    assert "scatter" not in text

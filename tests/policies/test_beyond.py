@@ -161,7 +161,7 @@ def told_the_truth(policy: Any, problem: hrprob.Problem) -> Any:
     state = policy.init()
 
     theta, phi = jnp.asarray(problem.theta), jnp.asarray(problem.phi)
-    if hasattr(state, "bayes"):
+    if hasattr(state, "believed"):
         every = [jnp.broadcast_to(vector, (policy.draws, d)) for vector in (theta, phi)]
         return state._replace(theta=every[0], phi=every[1])
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from hrprob.models import Stays
 
+USERS = 30
 THETA, PHI = np.array([0.6, 0.5, 0.5, 0.3]), np.array([0.5, 0.2, 0.8, 0.9])
 
 
@@ -15,9 +16,9 @@ def gathered(users, seed, theta=THETA, phi=PHI):
     x = x[np.arange(users), np.argmax(x @ theta + 0.5 * rng.normal(size=(users, 20)), axis=1)]
     sums = np.zeros((users, 3))
     for row, beta in enumerate(rng.uniform(-1, 1, users)):
-        deviation = np.sqrt(x[row] @ phi + 2)
+        sd = np.sqrt(x[row] @ phi + 2)
         while True:
-            r = x[row] @ theta + deviation * rng.normal()
+            r = x[row] @ theta + sd * rng.normal()
             sums[row] += (1, r, r * r)
             if r < beta:
                 break
@@ -46,8 +47,8 @@ def metropolis(data, chains=200, steps=6000, burn=1500, seed=0):
             scale = 0.7 * now.std(axis=0)
         there = now + scale * rng.normal(size=now.shape) * rng.choice([0.3, 1.0], size=(chains, 1))
         value_there = log_posterior(there)
-        taken = np.log(rng.uniform(size=chains)) < value_there - value
-        now, value = np.where(taken[:, None], there, now), np.where(taken, value_there, value)
+        accepted = np.log(rng.uniform(size=chains)) < value_there - value
+        now, value = np.where(accepted[:, None], there, now), np.where(accepted, value_there, value)
         if step >= burn and step % 10 == 0:
             kept.append(now)
     return np.concatenate(kept)

@@ -8,8 +8,8 @@ import xarray
 
 from hrprob._core.errors import InvalidInput
 from hrprob.cli import main
-from hrprob.reproduce.command import reproduce
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
+from hrprob.reproduce.play import reproduce
 from hrprob.reproduce.verdicts import curve_agrees
 
 
@@ -113,7 +113,7 @@ def test_a_manifest_of_something_else_is_not_ours(tmp_path, manifest):
 
 
 def test_unknown_panel_is_refused(tmp_path):
-    with pytest.raises(InvalidInput, match="--panel"):
+    with pytest.raises(InvalidInput, match="`panels` must be among a, b, c, d, index, got 'e'"):
         reproduce(tmp_path, panels=["e"])
 
 

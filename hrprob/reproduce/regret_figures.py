@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of the paper, the panels as the text has them, and what the printed index does."""
+"""Figure 2 of the paper in the released settings and in the text's, and HR-UCB with each ξ."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MultipleLocator
-from scipy import stats
 
-from hrprob.plot.plots import COLUMN_WIDTH, Look, interval, look_of, style
+from hrprob.plot.intervals import mean_interval
+from hrprob.plot.sizes import COLUMN_WIDTH
+from hrprob.plot.style import GREY, Look, look_of, style
+from hrprob.reproduce.parts import PARTS
 from hrprob.reproduce.published import published_curves
 
-__all__ = ["LABELS", "figure_1", "figure_2", "figure_index"]
+__all__ = ["LABELS", "figure_2", "figure_index"]
 
 LABELS = {
     "hr-ucb-k2": "HR-UCB, $K=2$",
@@ -34,10 +35,10 @@ LABELS = {
     "released": r"$\xi$ released",
 }
 
-# One look a policy, the same in every panel; greys are for what the paper left out.
+# One look per policy, the same in every panel; policies that the paper left out are dark or grey.
 _LOOKS = {
-    name: look_of(place)
-    for name, place in {
+    name: look_of(index)
+    for name, index in {
         "hr-ucb-k2": 1,
         "hr-ucb-k3": 2,
         "hr-ucb-k5": 0,
@@ -58,7 +59,7 @@ _LOOKS = {
     "random": Look("#999999", ":", ""),
 }
 
-# Curves that can coincide are drawn ever thinner, so that each is seen.
+# Curves that can coincide have different widths, the widest drawn first, so that each is visible.
 _WIDTHS = {"hr-ucb-k2": 3.0, "hr-ucb-k3": 2.0, "cmdp": 1.9, "computed-constants": 2.2}
 
 _TITLES = {
@@ -70,73 +71,17 @@ _TITLES = {
 _POINTS = 150
 
 
-def figure_1() -> Figure:
-    """Return Figure 1: (a) outcomes whose spread grows with the context, (b) two risks at one β."""
-    rng = np.random.default_rng(7)
-    with style():
-        figure = Figure(figsize=(2 * COLUMN_WIDTH, 2.3), layout="constrained")
-        left, right = figure.subplots(1, 2)
-
-        x = rng.uniform(0.0, 1.0, 260)
-        grid = np.linspace(0.0, 1.0, 100)
-        mean, deviation = 0.3 + 0.6 * grid, np.sqrt(0.01 + 0.24 * grid)
-        outcomes = 0.3 + 0.6 * x + np.sqrt(0.01 + 0.24 * x) * rng.standard_normal(260)
-        left.fill_between(
-            grid, mean - 1.96 * deviation, mean + 1.96 * deviation, color="#56B4E9", alpha=0.3, lw=0
-        )
-        left.plot(x, outcomes, ".", color="#555555", ms=2.2, mew=0)
-        left.plot(grid, mean, color="#0072B2")
-        left.set(xlabel="context $x$ (one dimension)", ylabel="outcome $r$")
-        left.set_title("(a) heteroscedastic outcomes")
-        handles = [
-            Line2D([], [], color="#0072B2", label=r"mean $\theta x$"),
-            Line2D([], [], color="#56B4E9", alpha=0.5, lw=5, label="95 % of outcomes"),
-        ]
-        left.legend(handles=handles, loc="upper left")
-
-        beta, grid = -0.8, np.linspace(-5.8, 7.6, 600)
-        for number, (mu, sigma, color, height) in enumerate(
-            ((0.7, 0.75, "#D55E00", 0.4), (0.9, 1.5, "#0072B2", 0.2)), start=1
-        ):
-            density = stats.norm.pdf(grid, mu, sigma)
-            risk = stats.norm.cdf(beta, mu, sigma)
-            right.plot(grid, density, color=color)
-            right.fill_between(grid, density, where=grid <= beta, color=color, alpha=0.45, lw=0)
-            right.annotate(
-                f"$P_{number}(r<\\beta) = {risk:.2f}$",
-                xy=(beta - 0.2, stats.norm.pdf(beta - 0.2, mu, sigma) * 0.6),
-                xytext=(-1.75, height),
-                ha="right",
-                color=color,
-                fontsize=7,
-                arrowprops={"arrowstyle": "-", "color": color, "lw": 0.6, "relpos": (1.0, 0.5)},
-            )
-            side = 1.35 * sigma
-            right.text(
-                mu + side + 0.25,
-                stats.norm.pdf(mu + side, mu, sigma) + 0.015,
-                f"$P_{number}$: $\\mu_{number}={mu}$, $\\sigma_{number}={sigma}$",
-                color=color,
-                fontsize=7,
-            )
-        right.axvline(beta, color="#000000", lw=0.8, ls="--")
-        right.text(beta + 0.08, 0.545, r"$\beta$", va="top")
-        right.set(xlabel="outcome $r$", ylabel=r"density $\psi(r)$", ylim=(0, 0.56), xlim=(-5.8, 7.6))
-        right.set_title("(b) two actions, one satisfaction level")
-    return figure
-
-
 def figure_2(setting: str, runs: dict[str, xarray.Dataset], published: bool) -> Figure:
-    """Return Figure 2, as many of its panels as there are runs for.
+    """Return Figure 2, with the panels for which there are runs.
 
     Parameters
     ----------
     setting : str
-        Stands above the figure.
+        Name of the setting, written above the figure.
     runs : dict
-        By panel, and "b-cmdp" for the run of CMDP that has a problem of its own.
+        By panel; "b-cmdp" is the run of CMDP that has a problem of its own.
     published : bool
-        Whether the published points are laid on top.
+        Whether to draw the published points as well.
     """
     panels = [panel for panel in _TITLES if panel in runs]
     with style():
@@ -144,15 +89,13 @@ def figure_2(setting: str, runs: dict[str, xarray.Dataset], published: bool) -> 
         columns = min(2, len(panels))
         figure = Figure(figsize=(columns * COLUMN_WIDTH, 2.75 * rows + 0.15), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
-        for place, panel in zip(grid.flat, panels, strict=False):
-            _draw_panel(place, panel, runs, published)
-        for place in grid.flat[len(panels) :]:
-            place.set_axis_off()
+        for axes, panel in zip(grid.flat, panels, strict=False):
+            _draw_panel(axes, panel, runs, published)
+        for axes in grid.flat[len(panels) :]:
+            axes.set_axis_off()
         trials = next(iter(runs.values())).sizes["trial"]
         note = "; open circles: published means of 20" if published else ""
-        figure.suptitle(
-            f"{setting}: mean of {trials} trials, 95 % bands{note}", fontsize=7.5, color="#555555"
-        )
+        figure.suptitle(f"{setting}: mean of {trials} trials, 95 % bands{note}", fontsize=7.5, color=GREY)
     return figure
 
 
@@ -179,7 +122,7 @@ def _draw_panel(axes: Axes, panel: str, runs: dict[str, xarray.Dataset], publish
     axes.set(xlabel="users (thousands)", ylabel="pseudo regret (rounds)")
     last = float(runs[panel].user[-1])
     axes.set_xlim(0, last)
-    # A curve that grows far beyond the others would press them flat.
+    # A curve far above the others would flatten them on a linear axis.
     ends = sorted(float(run.regret.sel(policy=name).isel(user=-1).mean()) for name, run in drawn)
     if ends[-1] > 6 * max(ends[0], 1.0):
         axes.set_yscale("log")
@@ -191,8 +134,6 @@ def _draw_panel(axes: Axes, panel: str, runs: dict[str, xarray.Dataset], publish
 
 
 def _shown(name: str, panel: str) -> bool:
-    from hrprob.reproduce.parts import PARTS
-
     return any(name in part.panels.get(panel, ()) for part in PARTS.values())
 
 
@@ -210,10 +151,10 @@ def _draw_curve(axes: Axes, run: xarray.Dataset, name: str, logarithmic: bool = 
         if logarithmic
         else np.linspace(users[0], users[-1], _POINTS)
     )
-    places = np.unique(np.searchsorted(users, wanted).clip(0, len(users) - 1))
-    mean, half = interval(run.regret.sel(policy=name).values[:, places])
+    shown = np.unique(np.searchsorted(users, wanted).clip(0, len(users) - 1))
+    mean, half = mean_interval(run.regret.sel(policy=name).values[:, shown])
     axes.plot(
-        users[places],
+        users[shown],
         mean,
         color=look.color,
         linestyle=look.linestyle,
@@ -223,17 +164,17 @@ def _draw_curve(axes: Axes, run: xarray.Dataset, name: str, logarithmic: bool = 
     if np.all(np.isfinite(half)):
         floor = 1e-3 if logarithmic else 0.0
         axes.fill_between(
-            users[places], np.maximum(mean - half, floor), mean + half, color=look.color, alpha=0.18, lw=0
+            users[shown], np.maximum(mean - half, floor), mean + half, color=look.color, alpha=0.18, lw=0
         )
 
 
 def figure_index(run: xarray.Dataset, bounds: dict[str, np.ndarray]) -> Figure:
-    """Return what each ξ does, on logarithmic axes, below the bound of Theorem 3.
+    """Return the regret of HR-UCB with each ξ, on logarithmic axes, and the bound of Theorem 3.
 
     Parameters
     ----------
     run : xarray.Dataset
-        HR-UCB with each width, greedy and random.
+        The run of HR-UCB with each ξ, greedy and random.
     bounds : dict
         The bound at each user of the run, by version.
     """
@@ -245,7 +186,7 @@ def figure_index(run: xarray.Dataset, bounds: dict[str, np.ndarray]) -> Figure:
         users = run.user.values
         for (version, bound), line in zip(bounds.items(), ((0, (1, 1)), "--"), strict=False):
             axes.plot(users, bound, color="#7F0000", lw=1.0, ls=line, label=f"Theorem 3, {version}")
-        # What the first few users cost is noise, and would take half of the axis.
+        # The regret of the first few users is noise, and would take up half of the axis.
         axes.set(xscale="log", yscale="log", xlabel="users", ylabel="pseudo regret (rounds)")
         axes.set_xlim(10, users[-1])
         axes.set_ylim(bottom=3)

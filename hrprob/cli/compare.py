@@ -1,0 +1,94 @@
+"""``hrprob compare``: compare policies that met the same users, paired by trial."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hrprob.cli.jax_setup import prepare_jax
+from hrprob.cli.shared import (
+    Command,
+    add_import,
+    import_modules,
+    named_as_options,
+    printer,
+    shows_progress,
+)
+
+if TYPE_CHECKING:
+    from hrprob.comparison.report import ComparisonReport
+
+__all__ = ["COMMAND", "print_report"]
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folders", metavar="DIR", nargs="+", help="results of `hrprob run` or `hrprob reproduce`"
+    )
+    parser.add_argument(
+        "--baseline", metavar="NAME", help="compare all others with this policy; by default all pairs"
+    )
+    parser.add_argument(
+        "--at", type=int, metavar="USER", help="compare regrets at this user; by default at the last"
+    )
+    parser.add_argument(
+        "--until",
+        type=float,
+        metavar="LEVEL",
+        help="play more trials until the leader differs significantly from all others at this level",
+    )
+    parser.add_argument(
+        "--most-trials", type=int, default=640, metavar="N", help="most trials with --until (%(default)s)"
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder for comparison.json, figures and report.html")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no tables")
+    add_import(parser)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    prepare_jax()
+    import_modules(arguments.modules)
+    from hrprob.comparison.folders import compare_folders
+
+    say = printer(arguments)
+    with named_as_options("baseline", "at", "until", "most_trials"):
+        report = compare_folders(
+            arguments.folders,
+            arguments.out,
+            baseline=arguments.baseline,
+            at=arguments.at,
+            until=arguments.until,
+            most_trials=arguments.most_trials,
+            say=say,
+            progress=shows_progress(arguments),
+        )
+    print_report(report, say, pairs=True)
+    if arguments.out is not None:
+        say(f"\nreport in {Path(arguments.out, 'report.html')}")
+
+
+def print_report(report: ComparisonReport, say: Callable[[str], None], *, pairs: bool) -> None:
+    """Print the tables of a comparison, with those of all pairs if ``pairs``."""
+    from hrprob.comparison.tables import decision_in_words, pairs_table, ranks_table, standings_table
+
+    for name, comparison in report.comparisons.items():
+        say(f"\n{name}, user {comparison.at}, {comparison.trials} trials")
+        say(standings_table(comparison).in_columns())
+        if pairs:
+            say("\n" + pairs_table(comparison).in_columns())
+        if name in report.decisions:
+            say(decision_in_words(report.decisions[name]))
+    if report.ranks:
+        say("\nover all problems")
+        say(ranks_table(report.ranks).in_columns())
+
+
+COMMAND = Command(
+    "compare",
+    "compare policies that met the same users, paired by trial",
+    _add_arguments,
+    _run,
+    less_memory="fewer folders or --most-trials",
+)

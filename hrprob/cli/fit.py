@@ -1,0 +1,121 @@
+"""``hrprob fit``: fit a posterior to rounds of your own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hrprob.cli.jax_setup import prepare_jax
+from hrprob.cli.shared import Command, add_import, import_modules, named_as_options, printer
+
+if TYPE_CHECKING:
+    from hrprob.problem import Affine, Bounds
+
+__all__ = ["COMMAND"]
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="rounds, a CSV file with columns x1, ..., xd, r, and optionally user and beta",
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder for the posterior, its summary and figures")
+    for name, default, meaning in (
+        ("engine", "nuts", "nuts, laplace, svi or smc"),
+        ("model", "gaussian", "outcome model: gaussian, student-t, truncated-normal, mixture, or your own"),
+        ("prior", "uniform", "prior: uniform or gaussian"),
+    ):
+        more = f'{meaning}; or a table, {{kind = "...", ...}} (%(default)s)'
+        parser.add_argument(f"--{name}", metavar="NAME", default=default, help=more)
+    for name, number, meaning in (
+        ("link-slope", 1.0, "M_f: the variance is M_f·φᵀx + offset"),
+        ("link-offset", 2.0, "offset: the variance where φᵀx = 0"),
+        ("bound-theta", 1.0, "bound of ‖θ‖"),
+        ("bound-phi", 2.0, "bound of ‖φ‖"),
+        ("prob", 0.9, "probability of the intervals"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=float, metavar="NUMBER", default=number, help=f"{meaning} (%(default)s)"
+        )
+    parser.add_argument("--seed", type=int, metavar="N", default=0, help="seed of all random numbers (0)")
+    parser.add_argument("--draws", type=int, metavar="N", help="number of draws, all chains together (4000)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing")
+    add_import(parser)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    prepare_jax()
+    import_modules(arguments.modules)
+    from hrprob.fitting.fit import fit
+    from hrprob.fitting.intervals import check_prob
+    from hrprob.fitting.posterior import Posterior
+    from hrprob.fitting.results import fit_file, fit_in_words, thinning_in_words
+    from hrprob.fitting.table import Table
+
+    with named_as_options("prob"):
+        check_prob(arguments.prob)
+    options = _fit_options(arguments)
+    bounds = {"bounds.theta": "bound-theta", "bounds.phi": "bound-phi"}
+
+    def fit_table(table: Table) -> Posterior:
+        with named_as_options("engine", "model", "prior", "seed", "draws", **bounds):
+            return fit(table, **options)
+
+    posterior = fit_file(
+        arguments.file, arguments.out, prob=arguments.prob, command=sys.argv, fit_table=fit_table
+    )
+    say = printer(arguments)
+    for line in fit_in_words(posterior, arguments.prob):
+        say(line)
+    if arguments.out is not None:
+        thinned = thinning_in_words(posterior)
+        if thinned is not None:
+            say(thinned)
+        say(f"\nresults in {arguments.out}")
+
+
+def _fit_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the keywords of :func:`hrprob.fit`; errors name the options of the command line."""
+    from hrprob._core.tables import kind_or_table
+    from hrprob.problem import Affine, Bounds
+
+    with named_as_options(slope="link-slope", offset="link-offset"):
+        link = Affine(arguments.link_slope, arguments.link_offset)
+    with named_as_options(theta="bound-theta", phi="bound-phi"):
+        bounds = Bounds(arguments.bound_theta, arguments.bound_phi)
+    _check_variance(link, bounds)
+    parts = {
+        name: kind_or_table(f"--{name}", getattr(arguments, name)) for name in ("engine", "model", "prior")
+    }
+    return parts | {"link": link, "bounds": bounds, "seed": arguments.seed, "draws": arguments.draws}
+
+
+def _check_variance(link: Affine, bounds: Bounds) -> None:
+    """Raise if the variance may be negative, naming an option that was given."""
+    from hrprob._core.errors import InvalidInput
+
+    try:
+        link.check_bound(bounds.phi)
+    except InvalidInput:
+        why = "the variance would be negative for some ‖φ‖ within its bound"
+        if link.offset != type(link)().offset:
+            must = f"must be at least link-slope · bound-phi = {link.slope * bounds.phi:g}"
+            remedy = f"{why}; raise it, or lower `--bound-phi`"
+            raise InvalidInput("--link-offset", must, link.offset, remedy) from None
+        remedy = f"{why}; lower it, or raise `--link-offset`"
+        if bounds.phi != type(bounds)().phi:
+            must = f"must be at most link-offset / link-slope = {link.offset / link.slope:g}"
+            raise InvalidInput("--bound-phi", must, bounds.phi, remedy) from None
+        must = f"must be at most link-offset / bound-phi = {link.offset / bounds.phi:g}"
+        raise InvalidInput("--link-slope", must, link.slope, remedy) from None
+
+
+COMMAND = Command(
+    "fit",
+    "fit a posterior to rounds of your own",
+    _add_arguments,
+    _run,
+    less_memory="fewer --draws or a smaller --engine",
+)

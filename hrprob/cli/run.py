@@ -1,0 +1,85 @@
+"""``hrprob run``: play the policies of a configuration and write the results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from hrprob.cli.jax_setup import prepare_jax
+from hrprob.cli.shared import (
+    SIZES,
+    Command,
+    add_import,
+    add_sizes,
+    import_modules,
+    named_as_options,
+    printer,
+    shows_progress,
+)
+
+__all__ = ["COMMAND"]
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="configuration, a TOML file")
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder for the results")
+    add_sizes(
+        parser,
+        users="users who arrive, T; by default as in FILE",
+        trials="independent trials; by default as in FILE",
+        seed="seed of all random numbers; by default as in FILE",
+    )
+    parser.add_argument(
+        "--keep",
+        type=_keep,
+        default="auto",
+        metavar="WHICH",
+        help='users to keep in results.nc: "all", each N-th, or as many as fit ("auto", the default)',
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no table")
+    add_import(parser)
+
+
+def _keep(text: str) -> str | int:
+    if text in ("auto", "all"):
+        return text
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f'must be "auto", "all" or a whole number from 1 on, got {text!r}')
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    started = time.perf_counter(), time.process_time()
+    prepare_jax()
+    import_modules(arguments.modules)
+    from hrprob.io import config
+    from hrprob.io.run import run_experiment
+    from hrprob.io.summary import run_notes, summary, summary_table
+
+    experiment = config.read(arguments.file)
+    given = {name: getattr(arguments, name) for name in SIZES if getattr(arguments, name) is not None}
+    with named_as_options(*SIZES):
+        experiment = experiment.replace(**given)
+    dataset = run_experiment(
+        experiment,
+        arguments.out,
+        keep=arguments.keep,
+        command=sys.argv,
+        started=started,
+        progress=shows_progress(arguments),
+    )
+    say = printer(arguments)
+    say(summary_table(summary(dataset), experiment.users).in_columns())
+    for note in run_notes(dataset, experiment.problem):
+        say(note)
+    say(f"\nresults in {arguments.out}")
+
+
+COMMAND = Command(
+    "run",
+    "play the policies of a configuration and write the results",
+    _add_arguments,
+    _run,
+    less_memory="fewer trials or --keep 1000",
+)

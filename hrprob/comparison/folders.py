@@ -1,0 +1,99 @@
+"""Compare the results in folders, as ``hrprob compare`` does, and play more trials where they do not decide."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import xarray
+
+from hrprob._core.errors import InvalidInput
+from hrprob.comparison.paired import compare
+from hrprob.comparison.report import ComparisonReport, make_report, write_report
+from hrprob.comparison.runs import Run, pool, read
+from hrprob.comparison.sequential import MOST_TRIALS, decide
+from hrprob.io.config import Experiment, from_data
+from hrprob.io.staging import staged
+
+__all__ = ["compare_folders"]
+
+
+def compare_folders(
+    folders: Sequence[str | Path],
+    out: str | Path | None = None,
+    *,
+    baseline: str | None = None,
+    at: int | None = None,
+    until: float | None = None,
+    most_trials: int = MOST_TRIALS,
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+) -> ComparisonReport:
+    """Compare the results in some folders, and write a report into ``out`` if it is given.
+
+    Parameters
+    ----------
+    folders : sequence of str or Path
+        Folders that ``hrprob run`` or ``hrprob reproduce`` wrote.
+    out : str or Path, optional
+        Folder for tables, figures and page.
+    baseline, at
+        As for :func:`~hrprob.comparison.paired.compare`.
+    until : float, optional
+        Play more trials until the leader differs significantly from all others at this level, as
+        :func:`~hrprob.comparison.sequential.decide` does.
+    most_trials : int
+        The most trials with ``until``.
+    say : callable
+        Called with one line of text about what is being done.
+    progress : bool
+        Show a progress bar.
+    """
+    started = time.perf_counter()
+    runs = [run for folder in folders for run in read(folder)]
+    data = pool(runs)
+    if until is None:
+        report = make_report(
+            {name: compare(part, baseline=baseline, at=at) for name, part in data.items()}, data
+        )
+    else:
+        decisions = {}
+        for name, part in data.items():
+            say(f"{name}: adding trials until decided at {until:g}")
+            experiment = _experiment(name, part, runs)
+            decisions[name] = decide(
+                experiment.problem,
+                {policy: experiment.policies[policy] for policy in map(str, part.policy.values)},
+                level=until,
+                users=experiment.users,
+                seed=experiment.seed,
+                most_trials=most_trials,
+                baseline=baseline,
+                at=at,
+                result=part,
+                say=say,
+                progress=progress,
+            )
+        report = make_report(
+            {name: decision.comparison for name, decision in decisions.items()},
+            {name: decision.result for name, decision in decisions.items()},
+            decisions,
+        )
+    if out is not None:
+        with staged(out, job="compare") as folder:
+            facts = {"job": "compare", "folders": [str(place) for place in folders]}
+            write_report(folder, report, facts, time.perf_counter() - started)
+    return report
+
+
+def _experiment(name: str, data: xarray.Dataset, runs: list[Run]) -> Experiment:
+    """Return the experiment behind a dataset, from the manifest of a single run."""
+    for run in runs:
+        configuration = run.facts.get("configuration")
+        if run.name == name and run.facts.get("job") == "run" and configuration:
+            experiment = from_data(configuration)
+            if set(map(str, data.policy.values)) <= set(experiment.policies):
+                return experiment
+    remedy = "only the result of one `hrprob run` can be continued, and its manifest.json says how"
+    raise InvalidInput("until", "must have a run to continue", name, remedy)

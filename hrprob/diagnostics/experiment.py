@@ -1,0 +1,77 @@
+"""Run all diagnostics on an experiment and write the report, as ``hrprob diagnose`` does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hrprob import plot
+from hrprob.diagnostics.base import Diagnostic
+from hrprob.diagnostics.report import draw_figures, write_data, write_summary
+from hrprob.diagnostics.runner import Diagnosis, diagnose
+from hrprob.diagnostics.study import DEFAULT, QUICK, study_of
+from hrprob.io import config
+from hrprob.io.staging import staged
+
+__all__ = ["diagnose_experiment"]
+
+
+def diagnose_experiment(
+    experiment: config.Experiment,
+    out: str | Path,
+    *,
+    policy: str | None = None,
+    engine: Any = None,
+    quick: bool = False,
+    command: list[str] | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+) -> Diagnosis:
+    """Run all diagnostics on an experiment and write report, data and figures into the folder ``out``.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Problem, policies and seed, for example from :func:`hrprob.io.config.read`.
+    out : str or Path
+        The folder, written whole or not at all.
+    policy, engine
+        As for :func:`~hrprob.diagnostics.study.study_of`.
+    quick : bool
+        Few data sets, to see that it works.
+    command : list of str, optional
+        The command line, for the manifest.
+    say : callable
+        Called with one line of text about what is being done.
+    progress : bool
+        Show progress.
+    """
+    wall, cpu = time.perf_counter(), time.process_time()
+    study = study_of(
+        experiment.problem, experiment.policies, policy=policy, engine=engine, seed=experiment.seed
+    )
+    with staged(out, job="diagnose") as folder:
+        if quick:
+            say("QUICK: too few data sets to detect small differences; this shows that it works.")
+        with plot.save_in_background() as save:
+
+            def draw(diagnostic: Diagnostic[Any], result: Any) -> None:
+                # Figures are drawn while diagnostics that take longer still run.
+                for name, figure in draw_figures(diagnostic, result):
+                    save(figure, folder, name)
+
+            diagnosis = diagnose(
+                study, QUICK if quick else DEFAULT, say=say, progress=progress, finished=draw
+            )
+            write_data(folder, diagnosis)  # while the last figures are being written
+        facts = {
+            "quick": quick,
+            "configuration": config.resolved(experiment),
+            "command": command or [],
+            "wall_seconds": time.perf_counter() - wall,
+            "cpu_seconds": time.process_time() - cpu,
+        }
+        write_summary(folder, diagnosis, facts, quick)
+    return diagnosis

@@ -1,0 +1,148 @@
+"""From a file of rounds to a result folder, as ``hrprob fit`` does.
+
+================================  ====================================================
+file                              content
+================================  ====================================================
+posterior.nc                      all draws, to be read with :meth:`Posterior.load` or ArviZ
+summary.json                      the table of parameters, k̂, divergences, concerns
+manifest.json                     data, engine, model, prior, seed, versions, times
+coefficients.png, .svg            :func:`~hrprob.fitting.figures.plot_coefficients`
+outcomes.png, .svg                :func:`~hrprob.fitting.figures.plot_outcomes`
+================================  ====================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hrprob import plot
+from hrprob._core.records import describe
+from hrprob.fitting import figures, summary, tree
+from hrprob.fitting.fit import fit
+from hrprob.fitting.intervals import check_prob
+from hrprob.fitting.posterior import Posterior
+from hrprob.fitting.table import Table, parse_table, read_file
+from hrprob.io.json_files import finite_or_none, write_json
+from hrprob.io.manifest import environment, write_manifest
+from hrprob.io.staging import staged
+
+__all__ = ["fit_file", "fit_in_words", "thinning_in_words", "write_fit"]
+
+_PACKAGES = ("arviz-base", "arviz-stats", "scipy")
+
+
+def fit_file(
+    file: str | Path,
+    out: str | Path | None = None,
+    *,
+    prob: float = 0.9,
+    command: list[str] | None = None,
+    fit_table: Callable[[Table], Posterior] = fit,
+) -> Posterior:
+    r"""Fit a posterior to the rounds in a CSV file, and write it into a folder if one is given.
+
+    Parameters
+    ----------
+    file : str or Path
+        The rounds, with columns x1, ..., xd, r, and optionally user and beta.
+    out : str or Path, optional
+        The result folder, written whole or not at all.
+    prob : float
+        Probability of the intervals.
+    command : list of str, optional
+        The command line, for the manifest.
+    fit_table : callable
+        Returns the posterior of a table; by default :func:`hrprob.fit` with its defaults.
+
+    Examples
+    --------
+    >>> import functools, hrprob, tempfile
+    >>> file = Path(tempfile.mkdtemp(), "rounds.csv")
+    >>> _ = file.write_text("x1,r\n0.6,0.4\n0.3,-0.2\n0.9,1.1\n")
+    >>> laplace = functools.partial(hrprob.fit, engine="laplace", draws=100)
+    >>> fit_file(file, fit_table=laplace).theta.shape  # slow
+    (1, 100, 1)
+    """
+    wall, cpu = time.perf_counter(), time.process_time()
+    check_prob(prob)
+    # Read once: a pipe cannot be read twice.
+    content = read_file(file)
+    table = parse_table(content, file)
+    if out is None:
+        return fit_table(table)
+    with staged(out, job="fit") as folder:
+        posterior = fit_table(table)
+        data = {
+            "file": str(file),
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "rounds": len(posterior.table),
+        }
+        facts = {
+            "program": "hrprob",
+            "job": "fit",
+            "configuration": {"data": data} | _configuration(posterior) | {"prob": prob},
+            "seed": posterior.seed,
+            "command": command or [],
+            "wall_seconds": time.perf_counter() - wall,
+            "cpu_seconds": time.process_time() - cpu,
+        }
+        write_fit(folder, posterior, prob, facts)
+    return posterior
+
+
+def write_fit(folder: Path, posterior: Posterior, prob: float, facts: Mapping[str, Any]) -> None:
+    """Write the files of a fit into an empty folder; ``facts`` go into the manifest."""
+    posterior.save(folder / "posterior.nc")
+    k = posterior.pareto_k
+    write_json(
+        folder / "summary.json",
+        {
+            "parameters": summary.to_plain(posterior.summary(prob)),
+            "prob": prob,
+            "divergences": posterior.divergences,
+            "pareto_k": None if k is None else finite_or_none(k),
+            "concerns": posterior.concerns(),
+        },
+    )
+    plot.save(figures.plot_coefficients(posterior, prob), folder, "coefficients")
+    plot.save(figures.plot_outcomes(posterior, prob), folder, "outcomes")
+    write_manifest(folder, {**facts, **environment(*_PACKAGES)})
+
+
+def fit_in_words(posterior: Posterior, prob: float) -> list[str]:
+    """Return the table of parameters and what there is to say about the draws, as lines of text."""
+    table = posterior.summary(prob)
+    lines = [summary.as_text(table)]
+    if posterior.pareto_k is not None:
+        lines.append(f"Pareto k̂ {posterior.pareto_k:.2f}")
+    elif "rhat" in table:
+        kind, worst = posterior.engine.kind, np.max(table.rhat.values)
+        lines.append(f"R-hat at most {worst:.3f} (no Pareto k̂: {kind} is no approximation with a density)")
+    if posterior.divergences is not None:
+        lines.append(f"{posterior.divergences} divergences")
+    return lines + [f"! {concern}" for concern in posterior.concerns()]
+
+
+def thinning_in_words(posterior: Posterior) -> str | None:
+    """Return which groups of ``posterior.nc`` have only some of the draws, or None if all have all."""
+    thinned = [f"{name} one in {k}" for name, k in tree.thinning(posterior).items() if k > 1]
+    if not thinned:
+        return None
+    rounds = len(posterior.table)
+    return f"{rounds} rounds are many: of the draws, posterior.nc has in {', in '.join(thinned)}"
+
+
+def _configuration(posterior: Posterior) -> dict[str, Any]:
+    return {
+        "engine": describe(posterior.engine),
+        "model": describe(posterior.target.model),
+        "prior": describe(posterior.target.prior),
+        "setting": describe(posterior.setting),
+        "draws": int(posterior.theta.shape[0] * posterior.theta.shape[1]),
+    }

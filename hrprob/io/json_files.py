@@ -1,0 +1,28 @@
+"""Plain data as JSON, which has neither NaN nor infinity."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+__all__ = ["finite_or_none", "write_json"]
+
+
+def finite_or_none(number: Any) -> float | None:
+    """Return a number, or an array of one number, as a float; None if it is not finite.
+
+    Examples
+    --------
+    >>> finite_or_none(2), finite_or_none(math.inf)
+    (2.0, None)
+    """
+    value = float(number)
+    return value if math.isfinite(value) else None
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write plain data as JSON; an object that JSON does not know is written as its text."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    path.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,13 @@
+from .intervals import mean_interval as mean_interval
+from .labels import format_number as format_number
+from .labels import label_of as label_of
+from .lifetime import plot_lifetime as plot_lifetime
+from .regret import plot_regret as plot_regret
+from .saving import save as save
+from .saving import save_in_background as save_in_background
+from .sizes import COLUMN_WIDTH as COLUMN_WIDTH
+from .sizes import DOTS_PER_INCH as DOTS_PER_INCH
+from .style import GREY as GREY
+from .style import Look as Look
+from .style import look_of as look_of
+from .style import style as style

@@ -1,0 +1,12 @@
+"""Sizes of figures."""
+
+__all__ = ["COLUMN_WIDTH", "DOTS_PER_INCH", "LINE_HEIGHT"]
+
+COLUMN_WIDTH = 3.3
+"""Inches: one column of a two-column paper."""
+
+DOTS_PER_INCH = 300
+"""Resolution of saved figures."""
+
+LINE_HEIGHT = 0.14
+"""Inches from one line of small text to the next."""

@@ -1,0 +1,211 @@
+"""Play the paper's figures, draw, decide, and write the report, as ``hrprob reproduce`` does.
+
+The run of each part is kept in the output folder, and a later call reuses it (:mod:`hrprob.io.run_cache`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray
+from matplotlib.figure import Figure
+
+from hrprob import plot
+from hrprob._core.errors import InvalidInput
+from hrprob.estimation.confidence import ConfidenceSets
+from hrprob.io import run_cache
+from hrprob.io.config import Experiment, resolved
+from hrprob.io.json_files import finite_or_none, write_json
+from hrprob.io.manifest import MANIFEST, environment
+from hrprob.io.staging import whole_file
+from hrprob.io.summary import summary
+from hrprob.policies import HRUCB
+from hrprob.reproduce.figure_1 import figure_1
+from hrprob.reproduce.page import verdicts_in_words, write_page
+from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
+from hrprob.reproduce.regret_figures import figure_2, figure_index
+from hrprob.reproduce.verdicts import Claim, CurvePoint, claims, compare_curves
+
+__all__ = ["QUICK", "Reproduction", "reproduce"]
+
+QUICK = {"users": 3000, "trials": 4}
+"""Sizes with ``quick``: enough to see that everything works, too small to compare."""
+
+_SETTINGS = {"released": "released settings", "text": "as the text has it"}
+
+
+class Reproduction(NamedTuple):
+    """The result of a reproduction."""
+
+    runs: dict[str, xarray.Dataset]  # by part
+    curves: list[CurvePoint]
+    claims: list[Claim]
+
+    def verdicts(self) -> list[tuple[bool, str]]:
+        """Return all verdicts in words, each with whether it agrees with the paper."""
+        trials = next(iter(self.runs.values())).sizes["trial"]
+        return verdicts_in_words(self.curves, self.claims, trials)
+
+
+def reproduce(
+    out: str | Path,
+    *,
+    panels: Sequence[str] = PANELS,
+    users: int | None = None,
+    trials: int | None = None,
+    seed: int | None = None,
+    quick: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+    progress: bool = False,
+) -> Reproduction:
+    """Play the paper's figures and write figures, verdicts and report into ``out``.
+
+    Parameters
+    ----------
+    out : str or Path
+        Folder for all results. Parts that an earlier call finished there are not played again.
+    panels : sequence of {"a", "b", "c", "d", "index"}
+        The panels to play.
+    users, trials, seed : int, optional
+        Instead of 30000, 20 and 0.
+    quick : bool
+        Few users and trials, if these are not given.
+    say : callable
+        Called with one line of text about what is being done.
+    progress : bool
+        Show a progress bar.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> reproduction = reproduce(tempfile.mkdtemp(), panels=["c"], users=60, trials=2)  # study
+    >>> sorted(reproduction.runs)
+    ['released', 'text']
+    """
+    started = time.perf_counter()
+    experiments = _experiments(panels, {"users": users, "trials": trials, "seed": seed}, quick)
+    folder = run_cache.prepare_folder(out, "reproduce", PARTS)
+    if quick:
+        say("QUICK: too few users and trials to compare anything; this only shows that it works.")
+    runs = {
+        part: run_cache.load_or_play(part, experiment, folder, say, progress)
+        for part, experiment in experiments.items()
+    }
+    say("drawing and deciding")
+    by_setting = {setting: _by_panel(runs, setting, panels) for setting in _SETTINGS}
+    reproduction = Reproduction(
+        runs,
+        compare_curves(by_setting["released"]),
+        [claim for setting, found in by_setting.items() for claim in claims(_SETTINGS[setting], found)],
+    )
+    drawn = _draw(by_setting)
+    if "index" in runs:
+        drawn["index"] = figure_index(runs["index"], _bounds(experiments["index"], runs["index"]))
+    for name, figure in drawn.items():
+        plot.save(figure, folder, name)
+    _write(folder, reproduction, list(drawn), experiments, quick, started)
+    return reproduction
+
+
+def _experiments(panels: Sequence[str], sizes: dict[str, int | None], quick: bool) -> dict[str, Experiment]:
+    """Return the experiments of the parts that these panels need, with the sizes that were asked for."""
+    for panel in panels:
+        if panel not in PANELS:
+            raise InvalidInput("panels", f"must be among {', '.join(PANELS)}", panel, "each names a panel")
+    wanted = {name: QUICK.get(name) if value is None and quick else value for name, value in sizes.items()}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return {
+        part: experiment_of(part, policies).replace(**given) for part, policies in parts_of(panels).items()
+    }
+
+
+def _by_panel(
+    runs: dict[str, xarray.Dataset], setting: str, panels: Sequence[str]
+) -> dict[str, xarray.Dataset]:
+    """Return the runs of a setting under the names by which figures and verdicts look for them."""
+    by_panel = {
+        name: runs[part_name]
+        for part_name, part in PARTS.items()
+        if part.setting == setting and part_name in runs
+        for name in part.names(panels)
+    }
+    if setting == "text" and "b" in by_panel:
+        by_panel["b-cmdp"] = by_panel["b"]
+    return by_panel
+
+
+def _draw(by_setting: dict[str, dict[str, xarray.Dataset]]) -> dict[str, Figure]:
+    drawn = {"figure1": figure_1()}
+    for setting, title in _SETTINGS.items():
+        if by_setting[setting]:
+            published = setting == "released"
+            drawn[f"figure2-{setting}"] = figure_2(title, by_setting[setting], published=published)
+    return drawn
+
+
+def _bounds(experiment: Experiment, run: xarray.Dataset) -> dict[str, np.ndarray]:
+    """Return Theorem 3's bound at every user of the run, for the policy with ξ as printed."""
+    policy = experiment.policies["paper"]
+    assert isinstance(policy, HRUCB)
+    problem = experiment.problem
+    bounds = {}
+    for version in ("paper", "corrected"):
+        sets = ConfidenceSets(
+            variance_max=policy.variance_max,
+            dimension=problem.dimension,
+            ridge=policy.ridge,
+            slope=problem.link.slope,
+            bound=problem.bounds.phi,
+            version=version,
+        )
+        bound = sets.regret_bound(run.user.values.astype(float), policy.delta, policy.growth)
+        bounds[version] = np.asarray(bound)
+    return bounds
+
+
+def _write(
+    folder: Path,
+    reproduction: Reproduction,
+    drawn: list[str],
+    experiments: dict[str, Experiment],
+    quick: bool,
+    started: float,
+) -> None:
+    """Write summary, results, page and manifest, each file whole or not at all."""
+    first = next(iter(experiments.values()))
+    with whole_file(folder / "summary.json") as path:
+        write_json(path, _summary(reproduction, quick))
+    with whole_file(folder / "results.nc") as path:
+        xarray.DataTree.from_dict(reproduction.runs).to_netcdf(path, engine="h5netcdf")
+    with whole_file(folder / "report.html") as path:
+        write_page(path, reproduction.curves, reproduction.claims, drawn, folder, quick, first)
+    facts = {
+        "program": "hrprob",
+        "job": "reproduce",
+        "quick": quick,
+        "configuration": {part: resolved(experiment) for part, experiment in experiments.items()},
+        "seed": first.seed,
+        "wall_seconds": time.perf_counter() - started,
+    }
+    with whole_file(folder / MANIFEST) as path:
+        write_json(path, facts | environment())
+
+
+def _summary(reproduction: Reproduction, quick: bool) -> dict[str, Any]:
+    return {
+        "quick": quick,
+        "curves": [_curve_point(point) for point in reproduction.curves],
+        "claims": [claim._asdict() for claim in reproduction.claims],
+        "policies": {part: summary(run) for part, run in reproduction.runs.items()},
+    }
+
+
+def _curve_point(point: CurvePoint) -> dict[str, Any]:
+    return {
+        name: finite_or_none(value) if isinstance(value, float) else value
+        for name, value in point._asdict().items()
+    }

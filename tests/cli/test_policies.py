@@ -1,0 +1,70 @@
+"""``hrprob policies``: which policies there are, and their parameters."""
+
+import json
+import sys
+
+import xarray
+
+import hrprob
+from tests.cli.example import FEW, SMALL
+
+# A third-party policy with a parameter that has no default.
+THIRD_PARTY = '''
+from typing import Any
+import hrprob
+import jax.numpy as jnp
+
+@hrprob.register("always")
+class Always(hrprob.Policy):
+    """Serve the same action to everybody."""
+
+    action: Any
+
+    def init(self):
+        return ()
+
+    def select(self, state, key, contexts, beta):
+        return jnp.asarray(self.action, int)
+
+    def update(self, state, seen):
+        return state
+'''
+
+
+def test_a_third_party_policy(call, small, tmp_path):
+    (tmp_path / "somebodys.py").write_text(THIRD_PARTY)
+    imported = ["--import", "somebodys"]
+    try:
+        status, out, _ = call("policies", *imported)
+        assert status == 0
+        assert "always\n    Serve the same action to everybody.\n" in out
+        assert "    action (required)\n" in out
+
+        small.write_text(SMALL + '[[policy]]\nkind = "always"\n', encoding="utf-8")
+        status, _, err = call("run", small, "--out", "r", *imported)
+        assert status == 2
+        assert '`policy "always".action` must be given, got nothing' in err
+
+        small.write_text(SMALL + '[[policy]]\nkind = "always"\naction = 2\n', encoding="utf-8")
+        status, _, _ = call("run", small, "--out", "r", *FEW, *imported)
+        assert status == 0
+        with xarray.open_dataset(tmp_path / "r" / "results.nc") as dataset:
+            assert (dataset.action.sel(policy="always") == 2).all()
+    finally:
+        sys.modules.pop("somebodys", None)
+
+        hrprob.policies.POLICIES._classes.pop("always", None)
+
+
+def test_policies_are_described_in_words_and_in_json(call):
+    status, out, _ = call("policies")
+    assert status == 0
+    assert 'radius = "released"' in out
+    assert "growth (optional)" in out
+    status, out, _ = call("policies", "--json")
+    assert status == 0
+    entries = {entry["kind"]: entry for entry in json.loads(out)}
+    assert set(entries) >= {"hr-ucb", "linucb", "sigma-max-ucb", "greedy", "random", "oracle"}
+    assert all(set(entry) == {"kind", "description", "parameters"} for entry in entries.values())
+    assert entries["hr-ucb"]["parameters"]["delta"] == 0.1
+    assert entries["linucb"]["parameters"]["growth"] is None

@@ -1,0 +1,25 @@
+"""What the manifest says."""
+
+import hrprob
+from hrprob.io import manifest
+from hrprob.io.config import from_data
+from tests.io.example import USERS, load
+
+
+def test_the_manifest_says_how_to_repeat_the_run(folder, experiment):
+    facts = load(folder / "manifest.json")
+    assert repr(from_data(facts["configuration"])) == repr(experiment)
+    assert facts["seed"] == 3
+    assert facts["versions"]["hrprob"] == hrprob.__version__
+    assert set(facts["versions"]) == {"python", "hrprob", "jax", "jaxlib", "numpy", "numpyro", "xarray"}
+    assert facts["thinning"] == {"keep": "auto", "step": 1, "users": USERS, "rule": "every user"}
+    assert (facts["wall_seconds"], facts["cpu_seconds"]) == (1.5, 2.0)
+    assert facts["command"] == ["hrprob", "run"]
+
+
+def test_without_a_repository_there_is_no_revision(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert manifest._git_revision() is None
+    monkeypatch.setenv("PATH", "")
+    assert manifest._git_revision() is None
