@@ -24,11 +24,12 @@ from hrprob.diagnostics.health import health_concerns, sampler_health
 from hrprob.diagnostics.outcomes import compare_models, loo_places, residual_checks
 from hrprob.diagnostics.posteriors import Posteriors, posteriors
 from hrprob.diagnostics.reneging import predict, reliability, scores
-from hrprob.diagnostics.replicate import DataSets, Truths, draw_truths, gather
 from hrprob.diagnostics.rho import compare_sets, designs, owed
 from hrprob.diagnostics.sbc import judge, ranks
 from hrprob.diagnostics.study import DEFAULT, QUICK, Diagnosis, Sizes, Study, diagnose, study_of
+from hrprob.diagnostics.truths import draw_truths
 from hrprob.diagnostics.verdicts import Verdict
+from hrprob.simulation.data_sets import DataSets, Truths, gather
 
 __all__ = [
     "DEFAULT",

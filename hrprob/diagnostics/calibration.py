@@ -31,10 +31,10 @@ import xarray
 from scipy import special
 
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
-from hrprob.diagnostics.replicate import DataSets, check_fresh, check_users
 from hrprob.diagnostics.uniformity import place_among, uniformity_p_value
 from hrprob.estimation.posterior.target import Target
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, check_fresh, check_users
 
 __all__ = ["ERROR_RATE", "LEVELS", "REGIONS", "coverage", "sigma2_places"]
 

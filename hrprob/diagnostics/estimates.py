@@ -31,11 +31,11 @@ import xarray
 
 from hrprob._core.precision import float64
 from hrprob.diagnostics.posteriors import Posteriors
-from hrprob.diagnostics.replicate import DataSets
 from hrprob.estimation import glse
 from hrprob.models import Stays
 from hrprob.problem import Problem
 from hrprob.problem.links import Affine
+from hrprob.simulation.data_sets import DataSets
 
 __all__ = ["compare_estimates", "efficiency", "first_users", "glse_of_each"]
 

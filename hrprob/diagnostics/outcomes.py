@@ -32,7 +32,6 @@ from scipy import stats
 
 from hrprob._core.precision import double_precision
 from hrprob._core.records import record
-from hrprob.diagnostics.replicate import DataSets
 from hrprob.diagnostics.uniformity import uniformity_p_value
 from hrprob.fitting import predictive
 from hrprob.fitting.fit import fit
@@ -40,6 +39,7 @@ from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
 from hrprob.models import Data, Model, Rounds, Setting, priors
 from hrprob.numerics.products import contract
+from hrprob.simulation.data_sets import DataSets
 
 __all__ = [
     "MODELS",

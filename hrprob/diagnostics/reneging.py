@@ -31,10 +31,10 @@ from scipy import special, stats
 
 from hrprob.diagnostics.estimates import first_users, glse_of_each
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
-from hrprob.diagnostics.replicate import DataSets, check_users
 from hrprob.estimation.posterior.target import Target
 from hrprob.policies.bayes import refit_times
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, check_users
 
 __all__ = ["PREDICTORS", "checkpoints", "is_certain", "predict", "reliability", "scores"]
 

@@ -39,9 +39,9 @@ import xarray
 from jax import lax
 
 from hrprob._core.errors import InvalidInput, check_count, check_number
+from hrprob._core.parallel import side_by_side
 from hrprob._core.precision import double_precision, float64
 from hrprob._core.records import with_fields
-from hrprob.diagnostics.replicate import DataSets, Truths, gather_blocks, side_by_side
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import VERSIONS, ConfidenceSets
 from hrprob.estimation.posterior.laplace import Laplace
@@ -52,6 +52,7 @@ from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies import HRUCB, Random, Thompson
 from hrprob.policies.base import Policy
 from hrprob.problem import Ball, Drifting, InfiniteLevels, Problem, Sphere, Withholding
+from hrprob.simulation.data_sets import DataSets, Truths, gather_blocks
 
 __all__ = ["PARAMETERS", "Design", "TooFewRounds", "compare_sets", "designs", "owed", "sample_sizes"]
 

@@ -32,11 +32,11 @@ import xarray
 
 from hrprob import lifetime
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
-from hrprob.diagnostics.replicate import DataSets, check_fresh, check_users
 from hrprob.diagnostics.uniformity import place_among, uniformity_p_value
 from hrprob.estimation.posterior.target import Target
 from hrprob.numerics.multiple_testing import holm
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, check_fresh, check_users
 
 __all__ = ["ERROR_RATE", "judge", "quantities", "ranks"]
 

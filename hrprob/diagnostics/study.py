@@ -26,7 +26,7 @@ from hrprob._core.records import describe, with_fields
 from hrprob.diagnostics import calibration, estimates, health, outcomes, reneging, rho, sbc
 from hrprob.diagnostics import verdicts as words
 from hrprob.diagnostics.posteriors import Posteriors, posteriors
-from hrprob.diagnostics.replicate import DataSets, Truths, check_policy, draw_truths, gather
+from hrprob.diagnostics.truths import draw_truths
 from hrprob.diagnostics.verdicts import Verdict
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.estimation.posterior.target import Target
@@ -37,6 +37,7 @@ from hrprob.models import Setting, make_model, make_prior
 from hrprob.policies import HRUCB, Thompson
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, Truths, check_policy, gather
 
 __all__ = ["DEFAULT", "QUICK", "Diagnosis", "Sizes", "Study", "diagnose", "for_many", "study_of"]
 

@@ -9,10 +9,11 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob.diagnostics import reneging, verdicts
 from hrprob.diagnostics.posteriors import posteriors
-from hrprob.diagnostics.replicate import draw_truths, gather
+from hrprob.diagnostics.truths import draw_truths
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, make_model, make_prior
+from hrprob.simulation.data_sets import gather
 
 from .toy import PROBLEM, TARGET, toy
 

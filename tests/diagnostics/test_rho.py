@@ -12,11 +12,11 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics import rho, verdicts
-from hrprob.diagnostics.replicate import Truths, gather
 from hrprob.diagnostics.study import study_of
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.io import config
 from hrprob.models import pad, stays
+from hrprob.simulation.data_sets import Truths, gather
 
 from .toy import PROBLEM, TARGET, toy
 
