@@ -27,14 +27,16 @@ import numpy as np
 from hrprob._core.records import describe, with_fields
 from hrprob.diagnostics.posteriors import Posteriors, checkpoints, posteriors
 from hrprob.diagnostics.progress import Steps
-from hrprob.diagnostics.replicate import DataSets, Truths, draw_truths, gather
 from hrprob.diagnostics.study import REFERENCE, Sizes, Study
+from hrprob.diagnostics.truths import draw_truths
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, gather
+from hrprob.simulation.truths import Truths
 
 __all__ = ["AT_TRUTH", "INPUTS", "OVER_PRIOR", "FittedDataSets", "SharedInputs", "table_of"]
 

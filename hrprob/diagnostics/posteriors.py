@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.parallel import side_by_side
 from hrprob._core.precision import float64
-from hrprob.diagnostics.replicate import side_by_side
 from hrprob.estimation.posterior.base import BatchEngine, Engine, StreamingEngine
 from hrprob.estimation.posterior.inference import fit_engine
 from hrprob.estimation.posterior.target import Target, capacity_for

@@ -12,13 +12,14 @@ import hrprob
 from hrprob._core.records import record
 from hrprob.diagnostics import calibration, health, model_comparison, outcomes, sbc
 from hrprob.diagnostics.posteriors import posteriors
-from hrprob.diagnostics.replicate import draw_truths, gather
+from hrprob.diagnostics.truths import draw_truths
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.gather import gather as rounds_of
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.noise import StudentT
+from hrprob.simulation.data_sets import gather
 
 pytestmark = pytest.mark.study
 

@@ -24,7 +24,7 @@ from hrprob.policies.contextual_ids import quasi_normal
 from hrprob.policies.exact_optimism import largest_value
 from hrprob.policies.ids import _between, best_mixture
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.engine import advance, begin
+from hrprob.simulation.programs import advance, begin
 from tests.helpers import make
 
 USERS, TRIALS, SEED = 26, 2, 3

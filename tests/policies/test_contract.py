@@ -18,7 +18,7 @@ from hrprob._core.precision import double_precision
 from hrprob.policies import POLICIES, Policy, Seen
 from hrprob.policies.bayes import BayesLearner
 from hrprob.policies.learners import GLSEState, RidgeState, WeightedState
-from hrprob.simulation.engine import advance
+from hrprob.simulation.programs import advance
 from tests.helpers import make
 
 ACTIONS, DIMENSION, USERS, TRIALS = 4, 3, 12, 3
@@ -362,7 +362,10 @@ PROGRAMS = {
         [{"index": "lifetime"}],
     ],
     "variance-thompson": [[{}, {"radius": "calibrated", "delta": 0.2}, {"radius": "constant", "xi": 0.5}]],
-    "greedy": [[{}, {"growth": 5}, {"ridge": 3, "variance_floor": 0.5, "warmup": 1}]],
+    "greedy": [
+        [{}, {"growth": 5}, {"ridge": 3, "variance_floor": 0.5}],
+        [{"warmup": 1}, {"warmup": 1, "ridge": 3}],
+    ],
     "linucb": [[{}, {"alpha": 0}, {"alpha": 2, "growth": 5, "ridge": 0}]],
     "sigma-max-ucb": [
         [

@@ -19,9 +19,9 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import WARMUP_USERS, trial_keys
 from hrprob._core.records import describe
 from hrprob.comparison.coverage import coverage
-from hrprob.diagnostics.replicate import Truths, gather
 from hrprob.io import config
 from hrprob.simulation.arrivals import Arrivals, arrivals
+from hrprob.simulation.data_sets import Truths, gather
 
 THETA, PHI = [0.6, 0.5, 0.5, 0.3], [0.5, 0.2, 0.8, 0.9]
 SETS = np.random.default_rng(0).uniform(-0.4, 0.4, size=(3, 2, 4))
@@ -154,7 +154,7 @@ def test_withheld_coordinates_are_zero_for_a_while() -> None:
 @pytest.mark.slow
 def test_nothing_is_learned_of_what_is_withheld() -> None:
     problem = hrprob.Problem(contexts=hrprob.Withholding(5, users=30, coordinates=2))
-    from hrprob.simulation.engine import advance, begin
+    from hrprob.simulation.programs import advance, begin
 
     with double_precision():
         policy = hrprob.Greedy().bind(problem, 30)
