@@ -1,4 +1,4 @@
-"""How often the confidence sets of an optimistic policy hold the truth while it plays."""
+"""How often the confidence sets of an optimistic policy contain the truth while it plays."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 import xarray
 
 from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.parallel import side_by_side
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
-from hrprob.simulation.arrivals import checked_arrivals
-from hrprob.simulation.engine import advance, begin, check_warm_up, warm_up
+from hrprob.simulation.play import Play, play_block
+from hrprob.simulation.schedule import Schedule
 
 __all__ = ["coverage"]
 
@@ -25,7 +26,7 @@ __all__ = ["coverage"]
 def coverage(
     problem: Problem, policy: Policy, *, users: Sequence[int], trials: int = 400, seed: int = 0
 ) -> xarray.Dataset:
-    """Measure how often the sets of a policy hold θ* and φ*, at some users of its own runs.
+    """Measure how often the sets of a policy contain θ* and φ*, after some users of its own runs.
 
     Parameters
     ----------
@@ -41,9 +42,10 @@ def coverage(
     Returns
     -------
     xarray.Dataset
-        Over parameter (θ, φ) and user: ``held``, the share of trials in which the set held the truth
-        then; ``always``, in which it did at that user and at all looked at before; ``radius``, its
-        mean. The standard error of a share p is √(p(1 − p)/trials).
+        Over parameter (θ, φ) and user: ``held``, the share of trials in which the set contained the
+        truth after that user; ``always``, the share in which it did so after that user and all earlier
+        ones that were asked for; ``radius``, the mean radius. The standard error of a share p is
+        √(p(1 − p)/trials).
 
     Examples
     --------
@@ -75,25 +77,29 @@ def coverage(
 def _look(
     problem: Problem, policy: Policy, marks: list[int], trials: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether each set held the truth, and its radius; (marks, 2, trials) each."""
-    bound, keys = policy.bind(problem, marks[-1]), trial_keys(seed, np.arange(trials))
-    carry = begin(bound, keys)
-    if bound.warmup:
-        check_warm_up(problem, keys, bound.warmup)
-        carry = warm_up(problem, bound, keys, carry)
-    held, sizes = [], []
-    for first, last in zip([0, *marks[:-1]], marks, strict=True):
-        arrived = checked_arrivals(problem, keys, np.arange(first + 1, last + 1, dtype=np.uint32))
-        carry, _ = advance(problem.rules, bound, keys, carry, arrived)
-        errors, radii = _errors(bound, carry.learning.state, problem.theta, problem.phi)
-        held.append(np.asarray(errors <= radii))
-        sizes.append(np.asarray(radii))
-    return np.array(held), np.array(sizes)
+    """Return whether each set contained the truth, and its radius; (marks, 2, trials) each."""
+    users = marks[-1]
+    bound = policy.bind(problem, users)
+    schedule = Schedule(problem, users=users, trials=range(trials), warmup=bound.warmup)
+
+    def play(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        keys, real = trial_keys(seed, block), schedule.real(block)
+        playing = Play(problem, bound, keys, users, stops=marks)
+        looks = [
+            _errors(bound, playing.state, problem.theta, problem.phi)
+            for _, piece in play_block(problem, playing, keys, schedule, real)
+            if piece.users[-1] in marks
+        ]
+        errors, radii = (np.array(leaves)[..., :real] for leaves in zip(*looks, strict=True))
+        return errors <= radii, radii
+
+    inside, sizes = zip(*side_by_side(play, schedule.blocks), strict=True)
+    return np.concatenate(inside, axis=-1), np.concatenate(sizes, axis=-1)
 
 
 @jax.jit
 def _errors(policy: Any, state: Any, theta: Any, phi: Any) -> tuple[jax.Array, jax.Array]:
-    """Return how far θ̂ and φ̂ are off in the norms of their sets, and the radii; (2, trials) each."""
+    """Return the errors of θ̂ and φ̂ in the norms of their sets, and the radii; (2, trials) each."""
 
     def one(state: Any) -> tuple[jax.Array, jax.Array]:
         shapes, radii = policy.confidence_sets(state)

@@ -17,7 +17,7 @@ What they are built from:
 
 ====================  ===============================================================
 ``study``             what is diagnosed, and how much is simulated and fitted
-``replicate``         data sets: the adaptive loop played many times, each with its own truth
+``truths``            truths drawn from the prior
 ``posteriors``        the posterior of each data set, by any engine
 ``inputs``            data sets and posteriors that diagnostics share
 ``runner``            all diagnostics side by side; ``progress`` reports their steps
@@ -47,11 +47,13 @@ from hrprob.diagnostics.posteriors import Posteriors, posteriors
 from hrprob.diagnostics.printed_sets import compare_sets
 from hrprob.diagnostics.reliability import reliability
 from hrprob.diagnostics.reneging import predict, scores
-from hrprob.diagnostics.replicate import DataSets, Truths, draw_truths, gather
 from hrprob.diagnostics.report import write_report
 from hrprob.diagnostics.runner import Diagnosis, diagnose
 from hrprob.diagnostics.sbc import ranks, uniformity_tests
 from hrprob.diagnostics.study import DEFAULT, QUICK, Sizes, Study, study_of
+from hrprob.diagnostics.truths import draw_truths
+from hrprob.simulation.data_sets import DataSets, gather
+from hrprob.simulation.truths import Truths
 
 __all__ = [
     "DEFAULT",

@@ -13,8 +13,7 @@ explored, rare    the third with the smallest, the largest ‖x‖ in V⁻¹
 served            the one that the policy picks for the next user
 ================  =========================================================
 
-How coverages are tested although contexts of one data set share a posterior is described in
-:mod:`.clustered`.
+Tests of coverage allow for contexts of one data set sharing a posterior, see :mod:`.clustered`.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
 from hrprob.diagnostics.power import ERROR_RATE, describe_detectable_shift, detectable_coverage
-from hrprob.diagnostics.replicate import DataSets, check_fresh, check_users
 from hrprob.diagnostics.uniformity import pit_among, uniformity_p_value
 from hrprob.estimation.posterior.target import Target
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, check_fresh, check_users
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -338,6 +337,7 @@ def _write_section(page: Page, table: xarray.Dataset) -> None:
         f"probability {attrs['error_rate']:.0%} at most; and in any of the others, where p is below "
         f"{attrs['significance_level_by_region']:.2g}, with probability {attrs['error_rate']:.0%} at most."
     )
+    limits = {"all": attrs["significance_level"]}
     rows, good = [], []
     for users in table.users.values:
         for region in table.region.values:
@@ -348,9 +348,7 @@ def _write_section(page: Page, table: xarray.Dataset) -> None:
             ]
             least = float(cells.p_value.min())
             rows.append([int(users), str(region), *shown, least])
-            good.append(
-                least >= attrs["significance_level" if region == "all" else "significance_level_by_region"]
-            )
+            good.append(least >= limits.get(region, attrs["significance_level_by_region"]))
     header = ["users", "contexts", *(f"{100 * level:g} %" for level in table.level.values), "p"]
     page.table(header, rows, "Coverage of central intervals for σ²(x), in per cent.", good)
 

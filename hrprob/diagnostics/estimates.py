@@ -23,8 +23,8 @@ from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.glse_of_each import first_users, glse_of_each
 from hrprob.diagnostics.inputs import AT_TRUTH, OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors
-from hrprob.diagnostics.replicate import DataSets
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,10 +22,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.precision import float64
-from hrprob.diagnostics.replicate import DataSets
 from hrprob.estimation import glse
 from hrprob.models import Stays
 from hrprob.problem.links import Affine
+from hrprob.simulation.data_sets import DataSets
 
 __all__ = ["GLSEs", "first_users", "glse_of_each"]
 

@@ -27,14 +27,16 @@ import numpy as np
 from hrprob._core.records import describe, with_fields
 from hrprob.diagnostics.posteriors import Posteriors, checkpoints, posteriors
 from hrprob.diagnostics.progress import Steps
-from hrprob.diagnostics.replicate import DataSets, Truths, draw_truths, gather
 from hrprob.diagnostics.study import REFERENCE, Sizes, Study
+from hrprob.diagnostics.truths import draw_truths
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, gather
+from hrprob.simulation.truths import Truths
 
 __all__ = ["AT_TRUTH", "INPUTS", "OVER_PRIOR", "FittedDataSets", "SharedInputs", "table_of"]
 
@@ -95,7 +97,7 @@ class SharedInputs:
         self._lock = threading.Lock()
 
     def claim(self, which: _MadeOnce[Any]) -> tuple[Future[Any], bool]:
-        """Return the place of a value, and whether the caller is the first to ask and must compute it."""
+        """Return the future of a value, and whether the caller is the first to ask and must compute it."""
         with self._lock:
             first = which not in self._made
             return self._made.setdefault(which, Future()), first
@@ -116,7 +118,7 @@ class SharedInputs:
 
     @property
     def other_engines(self) -> list[Engine]:
-        """The engines that are looked at beside the one in use."""
+        """The engines that are examined beside the one in use."""
         if not self.sizes.every_engine:
             return []
         return [make_engine(kind) for kind in ENGINES if kind != self.study.engine.kind]
@@ -173,7 +175,7 @@ class SharedInputs:
     ) -> dict[int, Posteriors]:
         """Return posteriors of data sets after some numbers of users.
 
-        With ``follow`` a streaming engine is looked at more often, at :func:`.posteriors.checkpoints`. An
+        With ``follow`` a streaming engine is examined more often, at :func:`.posteriors.checkpoints`. An
         engine that is not streaming is fitted to the first data sets only, with shorter settings.
         """
         stops = sorted(users)

@@ -9,13 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob.diagnostics.replicate import DataSets, side_by_side
+from hrprob._core.parallel import side_by_side
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Stays, pad
 from hrprob.numerics.factors import log_determinant, one_at_a_time
 from hrprob.numerics.products import contract, quadratic_form
+from hrprob.simulation.data_sets import DataSets
 
 __all__ = ["PosteriorSets", "posterior_sets"]
 

@@ -1,8 +1,8 @@
 """The posterior of each of many data sets, by any engine: draws of θ and φ, and moments of outcomes.
 
 Data sets of one length are fitted side by side in one compiled program. A streaming engine
-follows the users as it does in a policy, and is looked at after some of them. An engine is
-used through its protocol alone, so that tests can put a faulty one in the place of a sound one.
+follows the users as it does in a policy, and draws are taken after some of them. An engine is
+used through its protocol alone, so that tests can replace a sound engine by a faulty one.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.parallel import side_by_side
 from hrprob._core.precision import float64
-from hrprob.diagnostics.replicate import side_by_side
 from hrprob.estimation.posterior.base import BatchEngine, Engine, StreamingEngine
 from hrprob.estimation.posterior.inference import fit_engine
 from hrprob.estimation.posterior.target import Target, capacity_for
@@ -29,7 +29,7 @@ __all__ = ["Posteriors", "checkpoints", "draws_of", "moments_of", "posteriors"]
 # Rows of data and data sets that are fitted side by side at most.
 _ROWS_AT_ONCE = 2**13
 _SETS_AT_ONCE = 32
-# A streaming engine is looked at whenever the number of users has grown by this factor.
+# Draws of a streaming engine are taken whenever the number of users has grown by this factor.
 _GROWTH = 1.1
 
 
@@ -41,7 +41,7 @@ class Posteriors(NamedTuple):
 
 
 def checkpoints(users: int, first: int = 10) -> list[int]:
-    """Return after how many users a streaming engine is looked at, from ``first`` up to ``users``.
+    """Return after how many users draws of a streaming engine are taken, from ``first`` up to ``users``.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def detectable_shift(data_sets: int, significance: float) -> float:
     Examples
     --------
     >>> round(detectable_shift(200, 0.01), 2)
-    0.15
+    0.16
     """
     z, _, high = simultaneous_band(data_sets, significance)
     most = np.rint(data_sets * high)

@@ -33,13 +33,14 @@ from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import float64
 from hrprob.diagnostics.designs import Design, sample_sizes
 from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
-from hrprob.diagnostics.replicate import DataSets, Truths, gather_blocks
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import VERSIONS, ConfidenceSets
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, Stays, make_model, make_prior
 from hrprob.numerics.products import quadratic_form
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, gather_blocks
+from hrprob.simulation.truths import Truths
 
 __all__ = ["PARAMETERS", "TooFewRounds", "compare_sets", "printed_sets"]
 

@@ -37,9 +37,9 @@ from hrprob.diagnostics.inputs import AT_TRUTH, OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
 from hrprob.diagnostics.power import ERROR_RATE, POWER
 from hrprob.diagnostics.reliability import is_certain, reliability
-from hrprob.diagnostics.replicate import DataSets, check_users
 from hrprob.estimation.posterior.target import Target
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, check_users
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

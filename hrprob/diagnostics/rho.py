@@ -215,11 +215,11 @@ def _contributions_verdict(design: str, made: xarray.Dataset) -> Verdict:
     last = made.isel(n=-1)
     return Verdict(
         None,
-        f"Of the factor {float(last.total):.0f} at n = {int(last.n):,} ({design} design), the union over n (δ/n²) "
-        f"contributes {float(last.union):.1f}, σ²_max in place of σ_max (and L² of L) {float(last.scale):.1f}, "
-        f"α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which is {100 * float(last.share_of_product):.0f} % of ρ_n, {float(last['product']):.1f}, the rest "
-        "of the bound (which has C₁ = C₂ = 1, as the theory gives no values, and must hold at every truth and design) "
-        f"{float(last.rest):.1f}, and simultaneity in n, which is no loss, {float(last.simultaneity):.2f}",
+        f"Contributions to the factor {float(last.total):.0f} at n = {int(last.n):,} ({design} design): {float(last.union):.1f} "
+        f"from the union over n (δ/n²), {float(last.scale):.1f} from σ²_max in place of σ_max (and L² of L), "
+        f"{float(last['product']):.1f} from α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which is {100 * float(last.share_of_product):.0f} % of ρ_n, "
+        f"{float(last.rest):.1f} from the rest of the bound (which has C₁ = C₂ = 1, as the theory gives no values, and must "
+        f"hold at every truth and design), and {float(last.simultaneity):.2f} from simultaneity in n, which is no loss",
     )
 
 

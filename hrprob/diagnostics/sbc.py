@@ -46,11 +46,11 @@ from hrprob.diagnostics.drawing import (
 from hrprob.diagnostics.inputs import OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
 from hrprob.diagnostics.power import ERROR_RATE, describe_detectable_shift
-from hrprob.diagnostics.replicate import DataSets, check_fresh, check_users
 from hrprob.diagnostics.uniformity import pit_among
 from hrprob.estimation.posterior.target import Target
 from hrprob.numerics.multiple_testing import holm
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import DataSets, check_fresh, check_users
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

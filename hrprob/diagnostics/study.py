@@ -12,7 +12,6 @@ import numpy as np
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob._core.records import with_fields
 from hrprob.diagnostics.model_comparison import MODELS
-from hrprob.diagnostics.replicate import check_policy
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
@@ -20,6 +19,7 @@ from hrprob.models import Setting, make_model, make_prior
 from hrprob.policies import HRUCB, Thompson
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+from hrprob.simulation.data_sets import check_policy
 
 __all__ = ["DEFAULT", "DELTA", "QUICK", "REFERENCE", "Sizes", "Study", "study_of"]
 

@@ -1,24 +1,21 @@
-"""The rounds that a policy played: what a bandit has seen of a problem.
-
-The engine keeps actions and lifetimes, not outcomes. But every random number of a run is
-a function of its address (:mod:`hrprob._core.random_numbers`), so the rounds of a stay are drawn again
-from the action and the length of it, to the last bit.
-"""
+"""The rounds that a policy played: what a bandit has seen of a problem."""
 
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob._core.precision import double_precision
-from hrprob._core.random_numbers import Source, trial_keys
+from hrprob._core.random_numbers import check_run, trial_keys
 from hrprob.fitting.table import Table
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
-from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, arrivals
-from hrprob.simulation.engine import simulate
+from hrprob.simulation.arrivals import noise_of_rounds
+from hrprob.simulation.engine import bind, check_problem
+from hrprob.simulation.play import Piece, Play, play_block
+from hrprob.simulation.programs import Keys
+from hrprob.simulation.schedule import Chunk, Schedule
 from hrprob.simulation.serving import MOST_ROUNDS
 
 __all__ = ["gather"]
@@ -34,12 +31,12 @@ def gather(
     problem : Problem
         What is played.
     policy : Policy
-        Who plays: one action a stay, without warm-up users.
+        Who plays: one action per stay, without warm-up users.
     users, seed : int
         How many users are served, and the seed of everything random.
     most_rounds : int
-        Of each stay the first so many rounds are recorded. The number is known beforehand,
-        so it biases nothing; no stay ends there.
+        Most rounds recorded of a stay, the first ones. The number is known beforehand, so it biases
+        nothing; no stay ends there.
 
     Examples
     --------
@@ -49,6 +46,8 @@ def gather(
     >>> int((~stayed).sum())  # each user leaves once
     20
     """
+    check_problem(problem)
+    check_run(users, 1, seed)
     check_count("most_rounds", most_rounds, high=MOST_ROUNDS, remedy="it is a number of rounds")
     if not isinstance(policy, Policy):
         raise InvalidInput("policy", "must be a policy", policy, "write hrprob.Thompson(), for example")
@@ -58,37 +57,27 @@ def gather(
     if policy.warmup:
         remedy = "rounds of warm-up users are not kept"
         raise InvalidInput("policy.warmup", "must be 0", policy.warmup, remedy)
-    played = simulate(problem, policy, users=users, trials=1, seed=seed, keep="all").isel(policy=0, trial=0)
-    action = played.action.values.astype(int)
-    recorded = np.minimum(played.lifetime.values, most_rounds).astype(int)
-    numbers = np.arange(1, users + 1, dtype=np.uint32)
+    schedule = Schedule(problem, users=users, trials=range(1))
     with double_precision():
-        keys = trial_keys(seed, np.arange(1))
-        arrived = jax.tree.map(np.asarray, arrivals(problem, keys, numbers))
-        noise = _noise(problem, keys, numbers, recorded, arrived.noise[..., 0])
-    each = np.repeat(np.arange(users), recorded)
-    mean = arrived.mean[np.arange(users), action, 0]
-    sd = arrived.sd[np.arange(users), action, 0]
-    return Table(
-        x=arrived.contexts[each, action[each], :, 0],
-        r=mean[each] + sd[each] * noise,
-        user=numbers[each].astype(int),
-        beta=arrived.beta[each, 0] if problem.satisfaction.seen else None,
-    )
+        keys = trial_keys(seed, schedule.blocks[0])
+        play = Play(problem, bind(policy.kind, policy, problem, users), keys, users)
+        parts = [
+            _rounds(problem, keys, chunk, piece, most_rounds)
+            for chunk, piece in play_block(problem, play, keys, schedule, 1)
+        ]
+    x, r, user, beta = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return Table(x=x, r=r, user=user, beta=beta if problem.satisfaction.seen else None)
 
 
-def _noise(
-    problem: Problem,
-    keys: tuple[jax.Array, jax.Array],
-    numbers: np.ndarray,
-    recorded: np.ndarray,
-    first: np.ndarray,
-) -> np.ndarray:
-    """Return the noise of all recorded rounds, user after user, given that of the ``first`` (users, rounds)."""
-    drawn = dict(enumerate(first))
-    for user in np.flatnonzero(recorded > BLOCK_OF_ROUNDS).tolist():
-        # Drawn in powers of two, so that few shapes are compiled.
-        rounds = 1 << int(recorded[user] - 1).bit_length()
-        source = Source(keys, jnp.asarray(numbers[user : user + 1]))
-        drawn[user] = np.asarray(problem.noise.draw(source, rounds))[0, :, 0]
-    return np.concatenate([drawn[user][:rounds] for user, rounds in enumerate(recorded)])
+def _rounds(
+    problem: Problem, keys: Keys, chunk: Chunk, piece: Piece, most: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return context, outcome, user and level of every recorded round of these users."""
+    recorded = np.minimum(piece.lifetime[:, 0], most).astype(int)
+    places = np.arange(chunk.place(piece.users.start), chunk.place(piece.users.stop))
+    arrived = jax.tree.map(lambda leaf: np.asarray(leaf)[places], chunk.arrived)
+    noise = np.concatenate(noise_of_rounds(problem, keys, arrived, recorded))
+    each = np.repeat(np.arange(len(places)), recorded)
+    action = piece.action[each, 0]
+    outcomes = arrived.mean[each, action, 0] + arrived.sd[each, action, 0] * noise
+    return arrived.contexts[each, action, :, 0], outcomes, np.array(piece.users)[each], arrived.beta[each, 0]

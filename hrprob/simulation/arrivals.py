@@ -1,6 +1,6 @@
 """Who arrives: contexts, levels, noise and the oracle, made in bulk before any policy acts.
 
-None of this depends on a policy, so it is made once for a stretch of users and a
+None of this depends on a policy, so it is made once for a chunk of users and a
 block of trials, and every policy meets the same. The trials are on the last axis.
 """
 
@@ -17,14 +17,14 @@ from hrprob._core.random_numbers import Source
 from hrprob.lifetime import oracle
 from hrprob.problem.problem import Problem
 
-__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "checked_arrivals", "from_functions"]
+__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "checked_arrivals", "noise_of_rounds"]
 
 # Rounds whose noise is drawn in bulk. Few stays are longer; those draw the rest as they go.
 BLOCK_OF_ROUNDS = 16
 
 
 class Arrivals(NamedTuple):
-    """A stretch of users in a block of trials, and what each action would truly give."""
+    """A chunk of users in a block of trials, and what each action would truly give."""
 
     users: jax.Array  # (users,) uint32, the number of each user, from 1
     contexts: jax.Array  # (users, actions, d, trials)
@@ -45,11 +45,6 @@ def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Arr
     return _arrive(problem, numbers, *_draw(problem, keys, numbers))
 
 
-def from_functions(problem: Problem) -> bool:
-    """Say whether somebody's functions make the contexts or the levels, so that arrivals must be checked."""
-    return any(hasattr(part, "check_arrived") for part in (problem.contexts, problem.satisfaction))
-
-
 def checked_arrivals(
     problem: Problem,
     keys: tuple[jax.Array, jax.Array],
@@ -57,10 +52,10 @@ def checked_arrivals(
     first_users: int | None = None,
     first_trials: int | None = None,
 ) -> Arrivals:
-    """Return these users of these trials; raise unless the first of them are fit to be played.
+    """Return these users of these trials; raise unless what somebody's functions return can be played.
 
-    Only what somebody's functions return can be otherwise; all else is looked at when it is made.
-    Users and trials beyond the first so many fill a stretch and count for nothing.
+    All other contexts and levels are checked when the problem is made. Only the ``first_users`` and
+    ``first_trials`` (by default all) are checked; others fill a chunk up and do not count.
     """
     arrived = arrivals(problem, keys, users)
     for name, given in (("contexts", arrived.contexts), ("satisfaction", arrived.beta)):
@@ -71,6 +66,23 @@ def checked_arrivals(
             except InvalidInput as complaint:
                 raise complaint.within(f"problem.{name}") from None
     return arrived
+
+
+def noise_of_rounds(
+    problem: Problem, keys: tuple[jax.Array, jax.Array], arrived: Arrivals, rounds: np.ndarray
+) -> list[np.ndarray]:
+    """Return the noise of the first ``rounds`` (users,) of each stay, for keys of one trial.
+
+    A run keeps no outcomes, but every random number is a function of its address
+    (:mod:`hrprob._core.random_numbers`): the noise of a stay is drawn again, to the last bit.
+    """
+    noise, numbers = list(np.asarray(arrived.noise)[..., 0]), np.asarray(arrived.users)
+    for user in np.flatnonzero(rounds > BLOCK_OF_ROUNDS).tolist():
+        # Drawn in powers of two, so that few shapes are compiled.
+        size = 1 << int(rounds[user] - 1).bit_length()
+        source = Source(keys, jnp.asarray(numbers[user : user + 1]))
+        noise[user] = np.asarray(problem.noise.draw(source, size))[0, :, 0]
+    return [noise[user][: int(number)] for user, number in enumerate(rounds)]
 
 
 @jax.jit

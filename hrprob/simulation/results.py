@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray
 
@@ -16,13 +15,20 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.records import describe
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
-from hrprob.simulation.arrivals import Arrivals
-from hrprob.simulation.serving import Served
+from hrprob.simulation.play import Piece
+from hrprob.simulation.schedule import Chunk
 
-__all__ = ["Recorder", "Timing", "kept_users", "summary_users"]
+__all__ = ["Recorder", "kept_users", "summary_users"]
 
 MOST_ENTRIES = 20_000_000
-Timing = float
+
+
+class _Timing(NamedTuple):
+    """How long a chunk took."""
+
+    seconds: float
+    users: int
+    first: bool  # of its block
 
 
 def kept_users(users: int, keep: str | int, rows: int) -> np.ndarray:
@@ -67,7 +73,7 @@ def summary_users(users: int) -> np.ndarray:
 
 
 class Recorder:
-    """Collects what the engine plays, stretch by stretch, in any order of blocks."""
+    """Collects what the engine plays, chunk by chunk, in any order of blocks."""
 
     def __init__(
         self, problem: Problem, names: list[str], kept: np.ndarray, trials: range, users: int, seed: int
@@ -82,42 +88,47 @@ class Recorder:
         self._best = np.full(shape[1:], np.nan)
         self._best_total = np.zeros(shape[1])
         self._total = np.zeros(shape[:2])
-        self._timings: dict[str, list[tuple[Timing, int, bool]]] = {name: [] for name in names}
+        self._timings: dict[str, list[_Timing]] = {name: [] for name in names}
         self._lock = threading.Lock()
 
     def add(
-        self, name: str, trials: np.ndarray, first: int, served: Served, arrived: Arrivals, timing: Timing
+        self, name: str, block: np.ndarray, chunk: Chunk, pieces: Sequence[Piece], seconds: float
     ) -> None:
-        """Take in a stretch of users, arrays of shape (users, trials), whose first user is ``first``."""
+        """Take in how a policy served the users of a chunk."""
+        if not chunk.users:
+            return
         row = self.names.index(name)
-        rows, real = self._rows(trials)
-        action, lifetime, regret = (np.asarray(leaf)[: self.users - first + 1, real] for leaf in served)
-        span, places = self._kept_of(first, len(action))
+        rows, real = self._rows(block)
+        action, lifetime, regret = (
+            np.concatenate([getattr(piece, field) for piece in pieces])[:, real]
+            for field in ("action", "lifetime", "regret")
+        )
+        span, places = self._kept_of(chunk)
         self._regret[row, rows, span] = regret[places].T
         self._lifetime[row, rows, span] = lifetime[places].T
         self._action[row, rows, span] = action[places].T
-        self._optimal[row, rows, span] = np.asarray(_is_best(arrived, served.action))[places][:, real].T
+        self._optimal[row, rows, span] = _is_best(chunk, places, real, action[places]).T
         self._total[row, rows] += lifetime.sum(axis=0)
         with self._lock:
-            self._timings[name].append((timing, len(action), first == 1))
+            self._timings[name].append(_Timing(seconds, len(action), chunk.users.start == 1))
 
-    def add_best(self, trials: np.ndarray, first: int, arrived: Arrivals) -> None:
-        """Take in what the oracle makes of a stretch of users."""
-        rows, real = self._rows(trials)
-        best = np.asarray(arrived.best)[: self.users - first + 1, real]
-        span, places = self._kept_of(first, len(best))
+    def add_best(self, block: np.ndarray, chunk: Chunk) -> None:
+        """Take in the oracle's values of a chunk of users."""
+        rows, real = self._rows(block)
+        best = np.asarray(chunk.arrived.best)[_counted(chunk)][:, real]
+        span, places = self._kept_of(chunk)
         self._best[rows, span] = best[places].T
         self._best_total[rows] += best.sum(axis=0)
 
-    def _rows(self, trials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where these trials are kept, and which of them there are: the last block is filled up."""
-        real = trials < self.trials.stop
-        return trials[real] - self.trials.start, real
+    def _rows(self, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of these trials, and which of them were asked for: the last block is filled up."""
+        real = block < self.trials.stop
+        return block[real] - self.trials.start, real
 
-    def _kept_of(self, first: int, users: int) -> tuple[slice, np.ndarray]:
-        """Return where the users kept of a stretch go, and their places in it."""
-        low, high = np.searchsorted(self.kept, [first, first + users])
-        return slice(low, high), self.kept[low:high] - first
+    def _kept_of(self, chunk: Chunk) -> tuple[slice, np.ndarray]:
+        """Return the columns of the users of a chunk that are kept, and their places among those who count."""
+        low, high = np.searchsorted(self.kept, [chunk.users.start, chunk.users.stop])
+        return slice(low, high), self.kept[low:high] - chunk.users.start
 
     def dataset(self, policies: Mapping[str, Policy]) -> xarray.Dataset:
         """Return all of it."""
@@ -144,7 +155,7 @@ class Recorder:
                     axes[:1],
                     [self._seconds(name) for name in self.names],
                     {
-                        "long_name": "time in the policy's own steps, compilation aside (but for a run of one stretch)",
+                        "long_name": "time in the policy's own steps, without compilation (but for a run of one chunk)",
                         "units": "s",
                     },
                 ),
@@ -160,13 +171,13 @@ class Recorder:
         )
 
     def _seconds(self, name: str) -> float:
-        # The first stretch of a block includes compilation, or waiting for it, unless an earlier call
-        # did it; it is charged at the rate of the others. With first stretches alone there is nothing
-        # to tell the two apart by.
+        # The first chunk of a block includes compilation, or waiting for it, unless an earlier call
+        # did it; it is charged at the rate of the others. With first chunks alone the two cannot be
+        # separated.
         timings = self._timings[name]
-        later = [timing for timing in timings if not timing[2]] or timings
-        rate = sum(seconds for seconds, _, _ in later) / sum(users for _, users, _ in later)
-        return rate * sum(users for _, users, _ in timings)
+        later = [timing for timing in timings if not timing.first] or timings
+        rate = sum(timing.seconds for timing in later) / sum(timing.users for timing in later)
+        return rate * sum(timing.users for timing in timings)
 
 
 def _misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, Any]:
@@ -198,8 +209,14 @@ def _plain(value: Any) -> Any:
     return {"kind": type(value).__name__, "values": leaves}
 
 
-@jax.jit
-def _is_best(arrived: Arrivals, action: jax.Array) -> jax.Array:
-    """Say whose action (users, trials) had the best value."""
-    chosen = jnp.take_along_axis(arrived.value, action[:, None], axis=1)[:, 0]
-    return chosen >= arrived.best
+def _counted(chunk: Chunk) -> slice:
+    """Return the rows of a chunk's arrays that belong to users who count."""
+    return slice(chunk.warmup, chunk.warmup + len(chunk.users))
+
+
+def _is_best(chunk: Chunk, places: np.ndarray, trials: np.ndarray, action: np.ndarray) -> np.ndarray:
+    """Say which of the actions (places, trials) had the best value."""
+    value = np.asarray(chunk.arrived.value)[_counted(chunk)][places][..., trials]
+    best = np.asarray(chunk.arrived.best)[_counted(chunk)][places][:, trials]
+    chosen = np.take_along_axis(value, action[:, None], axis=1)[:, 0]
+    return chosen >= best

@@ -1,18 +1,19 @@
 """How one user is served, from arrival to departure, in one trial.
 
-Under the lazy update the action is chosen once and kept: the user's stay is summed
-up in a few numbers, whatever its length. Where actions change from round to round
-(eager policies, warm-up users) it is played out one round at a time.
+Under the lazy update the action is chosen once and kept: a few numbers summarise the user's
+stay, whatever its length. Where actions change from round to round (eager policies, warm-up
+users) the stay is played one round at a time.
 
-No stay is cut off. Rounds are drawn until the user leaves; only after
-``MOST_ROUNDS`` of them, with the action kept, is the rest of the stay drawn at once
-from its law, which is geometric because a stay has no memory. The outcomes of that rest
-are not drawn, so no sample set takes them (``Seen.played`` counts them): to stop recording
-at a round known beforehand is a stopping rule and biases nothing.
+No stay is cut off. Rounds are drawn until the user leaves. Only after ``MOST_ROUNDS`` rounds
+the action is kept and the rest of the stay is drawn at once from its distribution, which is
+geometric because a stay has no memory. The outcomes of that rest are not drawn, so no sample set
+contains them (``Seen.played`` counts them). To stop recording at a round known beforehand is a
+stopping rule and biases nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -21,11 +22,12 @@ from jax import lax
 
 from hrprob import lifetime
 from hrprob._core.random_numbers import Purpose, Source
+from hrprob.numerics.control_flow import once
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
 
-__all__ = ["MOST_ROUNDS", "Learning", "Served", "serve", "serve_at_random"]
+__all__ = ["MOST_ROUNDS", "Learning", "Served", "Visit", "blank_seen", "serve"]
 
 MOST_ROUNDS = 2**16
 
@@ -38,11 +40,29 @@ class Learning(NamedTuple):
 
 
 class Served(NamedTuple):
-    """What came of one user."""
+    """How one user was served."""
 
     action: jax.Array  # () int32, of the first round
     lifetime: jax.Array  # () rounds played, the last included
-    cost: jax.Array  # () pseudo regret
+    cost: jax.Array  # () pseudo regret of this user
+
+
+class Visit(NamedTuple):
+    """One user, and who serves them by which rules; no array has a user or trial axis."""
+
+    rules: StayRules
+    policy: Policy
+    user: jax.Array  # () number of users arrived so far, this one and the warm-up included
+    arrival: Arrivals
+    source: Source
+    # Whether this is a warm-up user; None in a run without any, whose program has no code for them.
+    warming: jax.Array | None = None
+
+    @property
+    def level(self) -> jax.Array:
+        """The level that the policy sees: NaN where levels are hidden."""
+        beta = self.arrival.beta
+        return beta if self.rules.satisfaction.seen else jnp.full_like(beta, jnp.nan)
 
 
 class _Stay(NamedTuple):
@@ -55,20 +75,32 @@ class _Stay(NamedTuple):
     squares: jax.Array  # ()
 
 
-def serve(
-    rules: StayRules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
-) -> tuple[Learning, Served]:
-    """Serve one user; ``user`` counts the warm-up in, ``arrival`` has no user and trial axes."""
-    to_the_end = _serve_by_round if policy.eager else _serve_lazily
-    learned, served = to_the_end(rules, policy, learning, user, arrival, source)
-    return _departed(policy, learned, user), served
+def serve(visit: Visit, learning: Learning) -> tuple[Learning, Served, Seen | None]:
+    """Serve one user; return what the policy saw of the stay too, if it kept one action throughout.
+
+    For a warm-up user only the returned ``Learning`` has a meaning.
+    """
+    seen: Seen | None = None
+    if visit.policy.eager:
+        learned, served = _serve_by_round(visit, learning)
+    else:
+        learned, served, seen = _serve_lazily(visit, learning)
+    return learned._replace(state=visit.policy.depart(learned.state, visit.user)), served, seen
 
 
-def _serve_lazily(
-    rules: StayRules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
-) -> tuple[Learning, Served]:
-    seen_level = _seen_level(rules, arrival)
-    action = policy.select(learning.state, source.key(Purpose.POLICY), arrival.contexts, seen_level).astype(
+def blank_seen(visit: Visit) -> Seen:
+    """Return a ``Seen`` whose arrays have the shapes and types of those that ``serve`` returns."""
+    zero = jnp.zeros(())
+    stay = _Stay(jnp.asarray(True), zero, zero, zero, zero)
+    return _see(visit, jnp.zeros((), jnp.int32), stay, visit.arrival.noise)
+
+
+def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, Seen]:
+    rules, policy, user, arrival, source, warming = visit
+    if warming is not None:
+        # A loop that runs at most once: a conditional would copy the state for every user.
+        learning = once(warming, lambda before: _warm_up(visit, before), learning)
+    action = policy.select(learning.state, source.key(Purpose.POLICY), arrival.contexts, visit.level).astype(
         jnp.int32
     )
     mean, sd = arrival.mean[action], arrival.sd[action]
@@ -85,32 +117,26 @@ def _serve_lazily(
         lambda stay: extend(stay, mean + sd * rules.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)),
         stay,
     )
-    length = _with_remainder(rules, source, stay.alive, stay.played, mean, sd, arrival.beta)
-    whole = stay._replace(alive=jnp.asarray(False), played=length)
-    seen = _see(user, arrival, seen_level, action, whole, outcomes)
-    learned = Learning(policy.update(learning.state, seen), learning.sample_size + stay.sampled)
+    length = _with_remainder(visit, stay.alive, stay.played, mean, sd)
+    seen = _see(visit, action, stay._replace(alive=jnp.asarray(False), played=length), outcomes)
+
+    def learn(before: Learning) -> Learning:
+        return Learning(policy.update(before.state, seen), before.sample_size + stay.sampled)
+
+    # A warm-up user has been served above, and nothing is learned from the stay drawn here.
+    learned = learn(learning) if warming is None else once(~warming, learn, learning)
     cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
-    return learned, Served(action, length, cost)
+    return learned, Served(action, length, cost), seen
 
 
-def _seen_level(rules: StayRules, arrival: Arrivals) -> jax.Array:
-    return arrival.beta if rules.satisfaction.seen else jnp.full_like(arrival.beta, jnp.nan)
-
-
-def _see(
-    user: jax.Array,
-    arrival: Arrivals,
-    level: jax.Array,
-    action: jax.Array,
-    stay: _Stay,
-    outcomes: jax.Array,
-) -> Seen:
+def _see(visit: Visit, action: jax.Array, stay: _Stay, outcomes: jax.Array) -> Seen:
+    contexts = visit.arrival.contexts
     return Seen(
-        user=user,
-        contexts=arrival.contexts,
+        user=visit.user,
+        contexts=contexts,
         action=action,
-        context=arrival.contexts[action],
-        beta=level,
+        context=contexts[action],
+        beta=visit.level,
         played=stay.played,
         left=~stay.alive,
         sampled=stay.sampled,
@@ -120,15 +146,11 @@ def _see(
     )
 
 
-def _departed(policy: Policy, learning: Learning, user: jax.Array) -> Learning:
-    return learning._replace(state=policy.depart(learning.state, user))
-
-
 def _extend(stay: _Stay, outcomes: jax.Array, levels: jax.Array, quota: jax.Array) -> _Stay:
     # Written out by rounds: each is a vector operation over the trials.
     alive, played, sampled, total, squares = stay
     for i, outcome in enumerate(outcomes):
-        # One level for the whole stay, or one a round.
+        # One level for the whole stay, or one per round.
         beta = levels[i] if levels.ndim else levels
         takes = alive & (sampled < quota)
         played = played + jnp.where(alive, 1.0, 0.0)
@@ -140,19 +162,14 @@ def _extend(stay: _Stay, outcomes: jax.Array, levels: jax.Array, quota: jax.Arra
 
 
 def _with_remainder(
-    rules: StayRules,
-    source: Source,
-    alive: jax.Array,
-    played: jax.Array,
-    mean: jax.Array,
-    sd: jax.Array,
-    beta: jax.Array,
+    visit: Visit, alive: jax.Array, played: jax.Array, mean: jax.Array, sd: jax.Array
 ) -> jax.Array:
-    """Return the length of the stay, its rest drawn from the geometric law if it goes on."""
+    """Return the length of the stay; if the user is still there, draw the rest from the geometric law."""
+    rules, beta = visit.rules, visit.arrival.beta
 
     def rest(pair: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         probability = rules.satisfaction.reneging_probability(mean, sd * sd, beta, rules.noise)
-        waiting = jnp.log(source.uniform(Purpose.REMAINDER)) / jnp.log1p(-probability)
+        waiting = jnp.log(visit.source.uniform(Purpose.REMAINDER)) / jnp.log1p(-probability)
         return jnp.asarray(False), pair[1] + jnp.ceil(waiting)
 
     # A loop that runs at most once: unlike a conditional, it costs nothing in a batch that needs none.
@@ -170,47 +187,47 @@ class _Round(NamedTuple):
     cost: jax.Array  # ()
 
 
-def _serve_by_round(
-    rules: StayRules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
-) -> tuple[Learning, Served]:
-    root, level = source.key(Purpose.POLICY), _seen_level(rules, arrival)
+def _serve_by_round(visit: Visit, learning: Learning) -> tuple[Learning, Served]:
+    rules, policy, _, arrival, source, warming = visit
+    root = source.key(Purpose.POLICY)
 
     def choose(state: Any, played: jax.Array) -> jax.Array:
         key = jax.random.fold_in(root, played.astype(jnp.uint32))
-        return policy.select(state, key, arrival.contexts, level)
+        action = policy.select(state, key, arrival.contexts, visit.level).astype(jnp.int32)
+        return action if warming is None else once(warming, lambda _: _at_random(visit, played), action)
 
-    return _play_rounds(rules, policy, learning, user, arrival, source, choose)
-
-
-def serve_at_random(
-    rules: StayRules, policy: Policy, learning: Learning, user: jax.Array, arrival: Arrivals, source: Source
-) -> Learning:
-    """Serve a warm-up user: a new uniformly random action every round."""
-    actions = arrival.mean.shape[0]
-
-    def choose(state: Any, played: jax.Array) -> jax.Array:
-        return jnp.floor(actions * source.uniform(Purpose.WARMUP, (), played))
-
-    learned, _ = _play_rounds(rules, policy, learning, user, arrival, source, choose)
-    return _departed(policy, learned, user)
-
-
-def _play_rounds(
-    rules: StayRules,
-    policy: Policy,
-    learning: Learning,
-    user: jax.Array,
-    arrival: Arrivals,
-    source: Source,
-    choose: Any,
-) -> tuple[Learning, Served]:
-    level = _seen_level(rules, arrival)
     # Outside the loop, which then only adds: how a product and a sum are rounded together
     # depends on how many trials a block has.
     costs = rules.round_cost(arrival.best, arrival.value, arrival.mean, arrival.sd**2, arrival.beta)
+    end = _play_rounds(visit, learning, choose, costs)
+    # After the last recorded round the action is kept, and the expected rest of the cost is that
+    # of a stay with one action.
+    mean, sd = arrival.mean[end.action], arrival.sd[end.action]
+    length = _with_remainder(visit, end.alive, end.played, mean, sd)
+    rest = rules.rest_cost(arrival.best, arrival.value[end.action], mean, sd * sd, arrival.beta)
+    return end.learning, Served(end.first, length, end.cost + jnp.where(end.alive, rest, 0.0))
+
+
+def _warm_up(visit: Visit, learning: Learning) -> Learning:
+    """Serve a warm-up user; nobody asks how long the stay was or what it cost."""
+    free = jnp.zeros_like(visit.arrival.mean)
+    return _play_rounds(visit, learning, lambda _, played: _at_random(visit, played), free).learning
+
+
+def _at_random(visit: Visit, played: jax.Array) -> jax.Array:
+    """Return the action of a warm-up user's round: a new uniformly random one every round."""
+    actions = visit.arrival.mean.shape[0]
+    return jnp.floor(actions * visit.source.uniform(Purpose.WARMUP, (), played)).astype(jnp.int32)
+
+
+def _play_rounds(
+    visit: Visit, learning: Learning, choose: Callable[[Any, jax.Array], jax.Array], costs: jax.Array
+) -> _Round:
+    """Play a stay round by round; ``costs`` (actions,) are those of one round."""
+    rules, policy, user, arrival, source, _ = visit
 
     def play(now: _Round) -> _Round:
-        action = choose(now.learning.state, now.played).astype(jnp.int32)
+        action = choose(now.learning.state, now.played)
         mean, sd = arrival.mean[action], arrival.sd[action]
         outcome = mean + sd * rules.noise.draw(source, 1, now.played)[0]
         state, context = now.learning.state, arrival.contexts[action]
@@ -218,20 +235,14 @@ def _play_rounds(
         beta = rules.satisfaction.by_round(arrival.beta, source, 1, now.played).reshape(())
         stays = outcome >= beta
         one = _Stay(stays, jnp.ones(()), sampled, sampled * outcome, sampled * outcome * outcome)
-        seen = _see(user, arrival, level, action, one, outcome[None])
+        seen = _see(visit, action, one, outcome[None])
         learned = Learning(policy.update(state, seen), now.learning.sample_size + sampled)
         first = jnp.where(now.played == 0, action, now.first)
         return _Round(stays, learned, now.played + 1.0, first, action, now.cost + costs[action])
 
     nothing, none = jnp.zeros(()), jnp.zeros((), jnp.int32)
-    end = lax.while_loop(
+    return lax.while_loop(
         lambda now: now.alive & (now.played < MOST_ROUNDS),
         play,
         _Round(jnp.asarray(True), learning, nothing, none, none, nothing),
     )
-    # Past the last recorded round the action is kept, and the expected rest of the cost is that
-    # of a stay with one action.
-    mean, sd = arrival.mean[end.action], arrival.sd[end.action]
-    length = _with_remainder(rules, source, end.alive, end.played, mean, sd, arrival.beta)
-    rest = rules.rest_cost(arrival.best, arrival.value[end.action], mean, sd * sd, arrival.beta)
-    return end.learning, Served(end.first, length, end.cost + jnp.where(end.alive, rest, 0.0))

@@ -14,11 +14,12 @@ import numpy as np
 import hrprob
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics.posteriors import draws_of
-from hrprob.diagnostics.replicate import Truths, gather
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.inference import export, sample_posterior
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, Stays, make_model, make_prior
+from hrprob.simulation.data_sets import gather
+from hrprob.simulation.truths import Truths
 
 DRAWS = 4000
 SETS = 5

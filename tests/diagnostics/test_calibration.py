@@ -11,8 +11,8 @@ from .toy import PROBLEM, TARGET, toy
 
 
 def coverage_of(**fault):
-    data, found = toy(**fault)
-    pit = calibration.sigma2_pit(PROBLEM, TARGET, data, found)
+    data, posteriors = toy(**fault)
+    pit = calibration.sigma2_pit(PROBLEM, TARGET, data, posteriors)
     return pit, calibration.coverage(pit)
 
 
@@ -20,9 +20,9 @@ def test_calibrated_draws_are_called_calibrated():
     pit, table = coverage_of()
     assert pit.pit.shape == (2, 200, 6)
     assert table.p_value.sel(region="all").min() >= table.attrs["significance_level"]
-    found = calibration.coverage_verdicts(table, "toy")
-    assert all(verdict.good for verdict in found)
-    assert "calibrated" in found[0].words
+    verdicts = calibration.coverage_verdicts(table, "toy")
+    assert all(verdict.good for verdict in verdicts)
+    assert "calibrated" in verdicts[0].words
     assert calibration.uniformity_verdict(table).good
 
 
@@ -102,10 +102,10 @@ def test_few_data_sets_leave_calibration_undecided():
 
 
 def test_posteriors_of_some_data_sets_only():
-    data, found = toy()
-    some = {users: type(draws)(*(leaf[:30] for leaf in draws)) for users, draws in found.items()}
+    data, posteriors = toy()
+    some = {users: type(draws)(*(leaf[:30] for leaf in draws)) for users, draws in posteriors.items()}
     pit = calibration.sigma2_pit(PROBLEM, TARGET, data, some)
-    whole = calibration.sigma2_pit(PROBLEM, TARGET, data, found)
+    whole = calibration.sigma2_pit(PROBLEM, TARGET, data, posteriors)
     assert pit.sizes["data_set"] == 30
     np.testing.assert_array_equal(pit.predicted, whole.predicted[:, :30])
     np.testing.assert_array_equal(pit.leverage, whole.leverage[:, :30])

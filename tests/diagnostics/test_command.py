@@ -64,7 +64,7 @@ def test_a_policy_that_cannot_gather_is_named_as_it_was_asked_for(file, tmp_path
     assert "`--policy` must keep its action for a whole stay, got 'eager': data sets have one row" in said
 
 
-def test_nothing_is_said_before_it_is_known_where_to_write(file, capsys):
+def test_nothing_is_printed_before_out_is_checked(file, capsys):
     assert main(["diagnose", str(file), "--out", str(file), "--quick"]) == 2
     said = capsys.readouterr()
     assert said.out == ""
@@ -72,7 +72,7 @@ def test_nothing_is_said_before_it_is_known_where_to_write(file, capsys):
 
 
 @pytest.mark.study
-def test_a_diagnosis_that_is_told_to_end_does_so(file, tmp_path):
+def test_a_diagnosis_ends_on_a_signal(file, tmp_path):
     command = [sys.executable, "-m", "hrprob.cli", "diagnose", str(file), "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         running.stdout.readline()  # a step has ended, the next ones take long

@@ -9,9 +9,10 @@ import pytest
 import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob.diagnostics.designs import designs, sample_sizes
-from hrprob.diagnostics.replicate import Truths, gather
 from hrprob.diagnostics.study import study_of
 from hrprob.io import config
+from hrprob.simulation.data_sets import gather
+from hrprob.simulation.truths import Truths
 
 EXTENSIONS = sorted((Path(hrprob.__file__).parent / "experiments" / "extensions").glob("*.toml"))
 

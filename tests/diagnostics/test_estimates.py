@@ -11,8 +11,8 @@ from .toy import PROBLEM, toy
 
 
 def test_efficiency_is_a_ratio_of_squared_errors():
-    data, found = toy()
-    table = estimates.compare_estimates(PROBLEM, data, found)
+    data, posteriors = toy()
+    table = estimates.compare_estimates(PROBLEM, data, posteriors)
     assert table.estimate.dims == ("users", "estimator", "data_set", "parameter", "feature")
     result = estimates.efficiency(table)
     away = table.estimate.values - table.truth.values
@@ -40,15 +40,15 @@ def test_fourth_moments_are_those_of_draws(noise):
 
 def test_where_the_noise_has_no_fourth_moment_there_is_no_error_for_phi():
     assert hrprob.StudentT(df=4.0).fourth_moment is None
-    data, found = toy()
-    table = estimates.compare_estimates(PROBLEM.replace(noise=hrprob.StudentT(df=3.0)), data, found)
+    data, posteriors = toy()
+    table = estimates.compare_estimates(PROBLEM.replace(noise=hrprob.StudentT(df=3.0)), data, posteriors)
     errors = table.se.sel(estimator="GLSE")
     assert np.all(np.isnan(errors.sel(parameter="phi")))
     assert np.all(np.isfinite(errors.sel(parameter="theta")))
     words = estimates.estimates_verdict("over the prior", estimates.efficiency(table)).words
     assert "nan" not in words
-    heavy = estimates.compare_estimates(PROBLEM.replace(noise=hrprob.StudentT(df=5.0)), data, found)
-    normal = estimates.compare_estimates(PROBLEM, data, found)
+    heavy = estimates.compare_estimates(PROBLEM.replace(noise=hrprob.StudentT(df=5.0)), data, posteriors)
+    normal = estimates.compare_estimates(PROBLEM, data, posteriors)
     ratio = (heavy.se / normal.se).sel(estimator="GLSE", parameter="phi")
     np.testing.assert_allclose(ratio, 2.0)  # √((9 − 1)/(3 − 1))
 

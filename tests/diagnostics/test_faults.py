@@ -1,4 +1,4 @@
-"""Planted faults, each caught by the part that should catch it; and a sound engine, which passes.
+"""Planted faults, each detected by the diagnostic that should detect it; and a sound engine, which passes.
 
 200 data sets over the prior, gathered by Thompson sampling as in a report.
 """
@@ -12,13 +12,14 @@ import hrprob
 from hrprob._core.records import record
 from hrprob.diagnostics import calibration, health, model_comparison, outcomes, sbc
 from hrprob.diagnostics.posteriors import posteriors
-from hrprob.diagnostics.replicate import draw_truths, gather
+from hrprob.diagnostics.truths import draw_truths
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.gather import gather as rounds_of
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.noise import StudentT
+from hrprob.simulation.data_sets import gather
 
 pytestmark = pytest.mark.study
 
@@ -56,47 +57,47 @@ def data():
     return played(hrprob.Thompson())
 
 
-def looked_at(engine, data, target=TARGET):
+def examined(engine, data, target=TARGET):
     found = dict(zip(USERS, posteriors(engine, target, data.stays, USERS, draws=511), strict=True))
     table = calibration.coverage(calibration.sigma2_pit(PROBLEM, target, data, found))
     return table, sbc.uniformity_tests(sbc.ranks(PROBLEM, target, data, found))
 
 
 def test_a_sound_engine_passes(data):
-    table, judged = looked_at(make_engine("laplace"), data)
+    table, tests = examined(make_engine("laplace"), data)
     assert all(verdict.good for verdict in calibration.coverage_verdicts(table, "laplace"))
     assert calibration.uniformity_verdict(table).good
-    assert all(verdict.good for verdict in sbc.sbc_verdicts("laplace", judged))
+    assert all(verdict.good for verdict in sbc.sbc_verdicts("laplace", tests))
 
 
 @pytest.mark.parametrize("kind", ["laplace", "smc"])
 def test_intervals_for_the_variance_hold_what_they_say(kind):
     # Gathered by Thompson sampling with the engine itself. Cluster errors are about 0.011, so that 0.9
     # lies 2.7 of them from either end.
-    table, _ = looked_at(make_engine(kind), played(hrprob.Thompson(engine=kind)))
+    table, _ = examined(make_engine(kind), played(hrprob.Thompson(engine=kind)))
     covered = table.coverage.sel(region="all", level=0.9)
     assert np.all((covered >= 0.87) & (covered <= 0.93))
 
 
 def test_a_halved_spread_is_caught_by_calibration_and_by_ranks(data):
-    table, judged = looked_at(Halved(), data)
+    table, tests = examined(Halved(), data)
     assert all("too narrow" in verdict.words for verdict in calibration.coverage_verdicts(table, "halved"))
-    failing = judged.quantity.values[~judged.passed.values.all(axis=0)]
+    failing = tests.quantity.values[~tests.passed.values.all(axis=0)]
     assert {"φ1", "φ2", "φ3", "φ4", "σ²(x)"} <= set(failing)
     assert not {"θ1", "θ2", "θ3", "θ4"} & set(failing)
 
 
 def test_variances_too_small_are_caught_by_calibration(data):
     target = Target(TARGET.model, TARGET.prior, Shrunk.of(PROBLEM))
-    table, judged = looked_at(make_engine("laplace"), data, target)
+    table, tests = examined(make_engine("laplace"), data, target)
     assert all(verdict.good is False for verdict in calibration.coverage_verdicts(table, "shrunk"))
-    assert not judged.passed.sel(quantity="σ²(x)").any()
+    assert not tests.passed.sel(quantity="σ²(x)").any()
 
 
 def test_a_policy_that_peeks_is_caught_by_the_contexts_it_serves():
-    _, judged = looked_at(make_engine("laplace"), played(hrprob.Oracle()))
-    assert not judged.passed.sel(quantity="h served").any()
-    assert any(verdict.good is False for verdict in sbc.sbc_verdicts("laplace", judged))
+    _, tests = examined(make_engine("laplace"), played(hrprob.Oracle()))
+    assert not tests.passed.sel(quantity="h served").any()
+    assert any(verdict.good is False for verdict in sbc.sbc_verdicts("laplace", tests))
 
 
 @pytest.mark.parametrize(("noise", "fits"), [(PROBLEM.noise, True), (StudentT(4.0), False)])

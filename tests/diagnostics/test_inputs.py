@@ -38,7 +38,7 @@ def test_an_input_is_made_once_however_many_ask():
     assert Slow(None, None, Steps()).value is not inputs.value
 
 
-def test_whoever_asks_for_an_input_that_failed_is_told():
+def test_an_input_that_failed_raises_for_all_who_ask():
     class Broken(SharedInputs):
         @_MadeOnce
         def value(self):

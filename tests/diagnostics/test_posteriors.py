@@ -39,7 +39,7 @@ def test_moments_are_those_of_the_setting():
     np.testing.assert_allclose(w[1, 7], PROBLEM.link(data.fresh[1] @ found[4].phi[1, 7]))
 
 
-def test_checkpoints_begin_where_told():
+def test_checkpoints_begin_at_the_first():
     assert checkpoints(100)[0] == 10
     assert checkpoints(100)[-1] <= 100
     assert checkpoints(12, first=10) == [10, 11]

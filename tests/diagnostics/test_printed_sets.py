@@ -11,7 +11,8 @@ from hrprob._core.precision import double_precision
 from hrprob.diagnostics import printed_sets
 from hrprob.diagnostics.designs import designs, sample_sizes
 from hrprob.diagnostics.printed_sets import compare_sets
-from hrprob.diagnostics.replicate import Truths, gather
+from hrprob.simulation.data_sets import gather
+from hrprob.simulation.truths import Truths
 
 from .toy import PROBLEM, toy
 

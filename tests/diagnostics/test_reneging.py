@@ -9,11 +9,12 @@ from hrprob._core.errors import InvalidInput
 from hrprob.diagnostics import reneging
 from hrprob.diagnostics.posteriors import checkpoints, posteriors
 from hrprob.diagnostics.reliability import reliability
-from hrprob.diagnostics.replicate import draw_truths, gather
+from hrprob.diagnostics.truths import draw_truths
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.io.page import Report
 from hrprob.models import Setting, make_model, make_prior
+from hrprob.simulation.data_sets import gather
 
 from .toy import PROBLEM, TARGET, predictions, toy
 

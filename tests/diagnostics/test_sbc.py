@@ -11,13 +11,13 @@ from .toy import PROBLEM, TARGET, toy
 
 def test_ranks_pass_and_fail_as_they_should():
     names = sbc.quantities(2)
-    data, found = toy()
-    sound = sbc.uniformity_tests(sbc.ranks(PROBLEM, TARGET, data, found))
+    data, posteriors = toy()
+    sound = sbc.uniformity_tests(sbc.ranks(PROBLEM, TARGET, data, posteriors))
     assert list(sound.quantity.values) == names
     assert sound.passed.values.all()
     assert all(verdict.good for verdict in sbc.sbc_verdicts("toy", sound))
-    data, found = toy(bias=0.15)
-    shifted = sbc.uniformity_tests(sbc.ranks(PROBLEM, TARGET, data, found))
+    data, posteriors = toy(bias=0.15)
+    shifted = sbc.uniformity_tests(sbc.ranks(PROBLEM, TARGET, data, posteriors))
     failing = set(shifted.quantity.values[~shifted.passed.values.all(axis=0)])
     assert {"φ1", "φ2"} <= failing
     assert not {"θ1", "θ2"} & failing

@@ -7,9 +7,10 @@ from arviz_base import from_dict
 import hrprob
 from hrprob.diagnostics.posteriors import Posteriors
 from hrprob.diagnostics.reneging import PREDICTORS
-from hrprob.diagnostics.replicate import DataSets, Truths
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, Stays, make_model, make_prior
+from hrprob.simulation.data_sets import DataSets
+from hrprob.simulation.truths import Truths
 
 PROBLEM = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9])
 TARGET = Target(make_model("gaussian"), make_prior("uniform"), Setting.of(PROBLEM))

@@ -12,7 +12,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
 from hrprob.numerics.factors import cholesky, eigh, log_determinant
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.engine import advance, begin
+from hrprob.simulation.programs import advance, begin
 from tests.helpers import make
 
 

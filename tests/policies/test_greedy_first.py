@@ -9,7 +9,7 @@ import hrprob
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.engine import advance, begin
+from hrprob.simulation.programs import advance, begin
 from tests.helpers import make
 from tests.policies.problems import ONE_SET
 

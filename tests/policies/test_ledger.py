@@ -11,7 +11,7 @@ from hrprob._core.random_numbers import trial_keys
 from hrprob.numerics.buffers import write_rows
 from hrprob.policies import ledger
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.engine import advance, begin
+from hrprob.simulation.programs import advance, begin
 from tests.helpers import make
 from tests.policies.stays import seen
 
@@ -118,7 +118,7 @@ def test_a_round_is_in_the_sample_set_where_the_ledger_has_room(model):
         with double_precision():
             bound, keys = policy.bind(problem, users=12), trial_keys(0, np.arange(3))
             arrived = arrivals(problem, keys, np.arange(1, 13, dtype=np.uint32))
-            carry, served = advance(problem.rules, bound, keys, begin(bound, keys), arrived)
+            carry, (served, *_) = advance(problem.rules, bound, keys, begin(bound, keys), arrived)
         carry, served = jax.tree.map(np.asarray, (carry, served))
         rows = carry.learning.state.ledger.rows
         written = (rows.rounds if model == "gaussian" else rows.weight.sum(axis=1)).sum(axis=0)
@@ -136,7 +136,7 @@ def test_growth_limits_the_recorded_rounds():
     with double_precision():
         bound, keys = policy.bind(problem, users=12), trial_keys(0, np.arange(3))
         arrived = arrivals(problem, keys, np.arange(1, 13, dtype=np.uint32))
-        carry, served = advance(problem.rules, bound, keys, begin(bound, keys), arrived)
+        carry, (served, *_) = advance(problem.rules, bound, keys, begin(bound, keys), arrived)
     written, lifetime = np.asarray(carry.learning.state.ledger.rows.rounds), np.asarray(served.lifetime)
     wanted = np.zeros((12, 3))
     for t in range(12):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hrprob
-from hrprob.simulation.engine import advance
+from hrprob.simulation.programs import advance
 from tests.helpers import make
 
 TINY = hrprob.Problem(theta=[0.5], phi=[0.5], contexts=hrprob.Finite([[[0.5], [0.4]]]))
@@ -47,7 +47,10 @@ PROGRAMS = {
         [{"index": "lifetime"}],
     ],
     "variance-thompson": [[{}, {"radius": "calibrated", "delta": 0.2}, {"radius": "constant", "xi": 0.5}]],
-    "greedy": [[{}, {"growth": 5}, {"ridge": 3, "variance_floor": 0.5, "warmup": 1}]],
+    "greedy": [
+        [{}, {"growth": 5}, {"ridge": 3, "variance_floor": 0.5}],
+        [{"warmup": 1}, {"warmup": 1, "ridge": 3}],
+    ],
     "linucb": [[{}, {"alpha": 0}, {"alpha": 2, "growth": 5, "ridge": 0}]],
     "sigma-max-ucb": [
         [

@@ -12,7 +12,7 @@ import pytest
 import hrprob
 from hrprob._core.random_numbers import WARMUP_USERS
 from hrprob.comparison.coverage import coverage
-from hrprob.diagnostics.replicate import Truths, gather
+from hrprob.simulation.data_sets import Truths, gather
 from tests.problem.arrived import PHI, THETA, arrive, complaint
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import hrprob
 from hrprob._core.precision import double_precision
-from hrprob._core.random_numbers import trial_keys
+from hrprob._core.random_numbers import WARMUP_USERS, trial_keys
 from hrprob.policies import POLICIES
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.engine import advance, begin, warm_up
+from hrprob.simulation.programs import advance, begin
 
 USERS, TRIALS = 30, 2
 
@@ -365,11 +365,13 @@ def test_sample_set_and_estimates(plain: Any, growth: float) -> None:
     seed, action, samples = 5, [], []
     with double_precision():
         bound, keys = policy.bind(problem, USERS), trial_keys(seed, np.arange(TRIALS))
-        carry = warm_up(problem, bound, keys, begin(bound, keys))
-        for user in range(1, USERS + 1):
+        carry = begin(bound, keys)
+        for user in [*range(WARMUP_USERS, WARMUP_USERS + policy.warmup), *range(1, USERS + 1)]:
             arrived = arrivals(problem, keys, np.array([user], dtype=np.uint32))
-            carry, served = advance(problem.rules, bound, keys, carry, arrived)
-            action.append(np.asarray(served.action[0]))
+            carry, played = advance(problem.rules, bound, keys, carry, arrived, warms=True)
+            if user >= WARMUP_USERS:
+                continue
+            action.append(np.asarray(played.served.action[0]))
             samples.append(np.asarray(carry.learning.sample_size))
             np.testing.assert_array_equal(carry.learning.state.sample_size, carry.learning.sample_size)
     played = plain.play(policy, problem, users=USERS, trials=TRIALS, seed=seed, engine=np.array(action).T)

@@ -14,11 +14,11 @@ from scipy import stats
 
 import hrprob
 from hrprob._core.precision import double_precision
-from hrprob._core.random_numbers import Purpose, Source, trial_keys
+from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source, trial_keys
 from hrprob._core.records import with_fields
 from hrprob.policies.base import Seen
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.engine import advance, begin, warm_up
+from hrprob.simulation.programs import advance, begin
 
 # A statistic further from its mean than this has a probability of 6e-5, and the seeds are fixed.
 ERRORS = 4.0
@@ -334,11 +334,10 @@ def test_a_hidden_level_is_seen_by_nobody(name: str, eager: bool) -> None:
     problem, policy = WORLDS[name], Probe(eager=eager, warmup=2)
     with double_precision():
         bound, keys = policy.bind(problem, 20), trial_keys(0, np.arange(2))
-        carry = warm_up(problem, bound, keys, begin(bound, keys))
-        arrived = arrivals(problem, keys, np.arange(1, 21))
-        carry, served = advance(problem.rules, bound, keys, carry, arrived)
+        arrived = arrivals(problem, keys, np.r_[WARMUP_USERS + np.arange(2), np.arange(1, 21)])
+        carry, played = advance(problem.rules, bound, keys, begin(bound, keys), arrived, warms=True)
     hidden = name != "mixture"
-    assert np.all(np.asarray(served.action) == (0 if hidden else 1))
+    assert np.all(np.asarray(played.served.action)[2:] == (0 if hidden else 1))
     assert np.all((np.asarray(carry.learning.state.seen) == 0) == hidden)
     assert np.all(np.isfinite(arrived.beta))
 

@@ -20,9 +20,9 @@ from hrprob.estimation import glse
 from hrprob.models import Model, base, register
 from hrprob.noise import FromDistribution
 from hrprob.simulation import results
-from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.engine import advance, begin, warm_up
+from hrprob.simulation.play import Play, play_block
 from hrprob.simulation.results import kept_users, summary_users
+from hrprob.simulation.schedule import Schedule
 
 PROBLEM = hrprob.Problem(theta=[0.5], phi=[0.5], contexts=hrprob.Finite([[[0.9], [0.1]]]))
 
@@ -181,11 +181,11 @@ def test_estimates_do_not_drift() -> None:
     with double_precision():
         policy = hrprob.HRUCB(warmup=5).bind(problem, users)
         keys = trial_keys(0, np.arange(2))
-        carry = warm_up(problem, policy, keys, begin(policy, keys))
-        for first in range(1, users, 1000):
-            arrived = arrivals(problem, keys, np.arange(first, first + 1000, dtype=np.uint32))
-            carry, _ = advance(problem.rules, policy, keys, carry, arrived)
-    state = carry.learning.state
+        schedule = Schedule(problem, users=users, trials=range(2), warmup=5)
+        play = Play(problem, policy, keys, users)
+        for _ in play_block(problem, play, keys, schedule, 2):
+            pass
+    state = play.state
     for trial in range(2):
         statistics = glse.Statistics(*(np.asarray(leaf)[..., trial] for leaf in state.statistics))
         afresh = glse.solve(statistics, 1.0, problem.link)

@@ -24,7 +24,7 @@ def test_withheld_coordinates_are_zero_for_a_while() -> None:
 @pytest.mark.slow
 def test_nothing_is_learned_about_withheld_coordinates() -> None:
     problem = hrprob.Problem(contexts=hrprob.Withholding(5, users=30, coordinates=2))
-    from hrprob.simulation.engine import advance, begin
+    from hrprob.simulation.programs import advance, begin
 
     with double_precision():
         policy = hrprob.Greedy().bind(problem, 30)

@@ -6,9 +6,10 @@ import pytest
 
 import hrprob
 from hrprob._core.errors import InvalidInput
-from hrprob.diagnostics.replicate import CAP, RecordingPolicy, Truths, draw_truths, gather, gather_blocks
+from hrprob.diagnostics.truths import draw_truths
 from hrprob.models import Rounds, Setting, Stays, make_prior
 from hrprob.policies.base import Seen
+from hrprob.simulation.data_sets import CAP, CappedPolicy, Truths, gather, gather_blocks
 
 PROBLEM = hrprob.Problem(
     theta=[0.6, 0.3],
@@ -63,13 +64,12 @@ def test_a_policy_hears_nothing_of_rounds_past_the_cap(cap, heard, gone):
         contexts=hrprob.Finite([np.eye(2)]),
         satisfaction=hrprob.FixedLevels(0.0),
     )
-    watched = RecordingPolicy(inner=hrprob.KLULCB(eager=False), cap=cap).bind(arms, 5)
+    capped = CappedPolicy(inner=hrprob.KLULCB(eager=False), cap=cap).bind(arms, 5)
     nothing = np.zeros(())
     stay = Seen(1.0, np.eye(2), 0, np.eye(2)[0], 0.0, 7.0, True, nothing, nothing, nothing, np.zeros(CAP))
-    after = watched.update(watched.init(), stay._replace(left=jnp.asarray(True)))
-    assert after.inner.tries[0] == heard
-    assert after.inner.likes[0] == heard - gone
-    assert after.last.played == 7.0
+    after = capped.update(capped.init(), stay._replace(left=jnp.asarray(True)))
+    assert after.tries[0] == heard
+    assert after.likes[0] == heard - gone
 
 
 @pytest.mark.study

@@ -1,0 +1,281 @@
+r"""Data sets: the same adaptive loop played many times, each time with its own truth.
+
+A posterior is calibrated if, over truths drawn from the prior and data gathered under each,
+its intervals contain the truth as often as they say. The data must come from the whole loop: the
+policy looks at outcomes, picks contexts, users leave. It may not look at the truth; a policy that
+does makes the contexts tell more than the posterior knows, and calibration shows it.
+
+Under the prior a user may stay longer than any computer can count. No stay is cut off,
+but only the first ``cap`` rounds of each are recorded: to stop recording at a round known
+beforehand is a stopping rule and biases nothing.
+
+===========  =======================================================
+symbol       name
+===========  =======================================================
+θ*, φ*       ``theta``, ``phi``, one row per data set
+x, m, Σr, …  ``stays``, one row per user, recorded rounds only
+β            ``beta``
+===========  =======================================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hrprob._core.errors import InvalidInput
+from hrprob._core.parallel import side_by_side
+from hrprob._core.random_numbers import trial_keys
+from hrprob._core.records import record, with_fields
+from hrprob.observations import Data, Rounds, Stays
+from hrprob.policies.base import Policy, Seen
+from hrprob.problem import Problem
+from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, checked_arrivals
+from hrprob.simulation.play import Play, play_block
+from hrprob.simulation.programs import Keys
+from hrprob.simulation.schedule import MOST_TRIALS_IN_BLOCK, Schedule
+from hrprob.simulation.truths import Truths, bind_to_each, with_truths
+
+__all__ = [
+    "CAP",
+    "CappedPolicy",
+    "DataSets",
+    "Truths",
+    "check_fresh",
+    "check_policy",
+    "check_users",
+    "gather",
+    "gather_blocks",
+]
+
+CAP = BLOCK_OF_ROUNDS
+"""Rounds of a stay that are recorded, where truths are drawn from a prior."""
+
+# Of long data sets fewer are played side by side, to bound the rows held at once.
+_MOST_ROWS, _LEAST_BLOCK = 2**20, 8
+_LONGEST_CHUNK = 4096
+# Longer data sets go without single outcomes.
+_MOST_USERS_WITH_SINGLES = 1000
+
+
+class DataSets(NamedTuple):
+    """What was recorded, one row per data set and user."""
+
+    truths: Truths
+    stays: Stays  # x (sets, users, d), rounds, total, squares (sets, users)
+    beta: np.ndarray  # (sets, users) the true level, seen by the policy or not
+    played: np.ndarray  # (sets, users) rounds played, recorded or not
+    # (sets, users, k) of the first k rounds; past ``played`` they mean nothing, and k may be 0
+    outcomes: np.ndarray
+    fresh: np.ndarray  # (sets, points, d) contexts that nobody was served
+    fresh_beta: np.ndarray  # (sets, points)
+
+    def of_kind(self, kind: type) -> Data:
+        """Return the rows as a model is conditioned on them: Stays, or Rounds of single outcomes."""
+        if kind is Stays:
+            return self.stays
+        number = np.arange(self.outcomes.shape[-1])
+        weight = np.where(number < np.asarray(self.stays.rounds)[..., None], 1.0, 0.0)
+        return Rounds(self.stays.x, weight * self.outcomes, weight)  # type: ignore[arg-type]
+
+
+class _Recorded(NamedTuple):
+    """What is recorded of a user."""
+
+    stay: Stays  # one row, without its axis
+    played: jax.Array  # ()
+    outcomes: jax.Array  # (k,)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Record:
+    """An observer that records a stay, and its first ``single`` outcomes one by one."""
+
+    single: int
+
+    def __call__(self, seen: Seen, state: Any) -> _Recorded:
+        stay = Stays(seen.context, seen.sampled, seen.total, seen.squares)
+        return _Recorded(stay, seen.played, seen.outcomes[: self.single])
+
+
+@record(static=("eager",))
+class CappedPolicy(Policy):
+    """A policy that hears at most ``cap`` rounds of a stay, a stopping rule known beforehand."""
+
+    inner: Any = None
+    cap: Any = math.inf
+
+    def bind(self, problem: Problem, users: int) -> Self:
+        """Return the same around the policy for this problem."""
+        return with_fields(super().bind(problem, users), inner=self.inner.bind(problem, users))
+
+    def init(self) -> Any:
+        """Return the policy's first state."""
+        return self.inner.init()
+
+    def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return the policy's choice."""
+        action: jax.Array = self.inner.select(state, key, contexts, beta)
+        return action
+
+    def update(self, state: Any, seen: Seen) -> Any:
+        """Let the policy learn from the first rounds.
+
+        How long the stay went on after them would tell the policy more than the data do.
+        """
+        heard = seen._replace(
+            played=jnp.minimum(seen.played, self.cap), left=seen.left & (seen.played <= self.cap)
+        )
+        return self.inner.update(state, heard)
+
+    def depart(self, state: Any, user: jax.Array) -> Any:
+        """Return the policy's state once the user has left."""
+        return self.inner.depart(state, user)
+
+    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+        """Return the policy's own quota, or the cap."""
+        return jnp.minimum(self.inner.quota(state, sample_size, user, context), self.cap)
+
+
+def gather(
+    problem: Problem,
+    policy: Policy,
+    truths: Truths,
+    *,
+    users: int,
+    seed: int,
+    cap: float = CAP,
+    fresh: int = 0,
+    report: Callable[[int], None] = lambda users: None,
+) -> DataSets:
+    """Play ``policy`` on ``problem`` once for each truth, and return what was recorded.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is played, apart from its own θ* and φ*.
+    policy : Policy
+        Who plays; its warm-up users are left out.
+    truths : Truths
+        θ* and φ* of each data set.
+    users, seed : int
+        Users in each data set, and the seed of everything random except the truths.
+    cap : float
+        Most rounds recorded of a stay.
+    fresh : int
+        Contexts, with levels, that are drawn like those of a user and served to nobody.
+    report : callable
+        Called now and then with the number of users just served.
+    """
+    options: dict[str, Any] = {"cap": cap, "fresh": fresh, "report": report}
+    blocks = list(gather_blocks(problem, policy, truths, users=users, seed=seed, **options))
+    whole: DataSets = jax.tree.map(lambda *leaves: np.concatenate(leaves), *blocks)
+    return whole
+
+
+def gather_blocks(
+    problem: Problem,
+    policy: Policy,
+    truths: Truths,
+    *,
+    users: int,
+    seed: int,
+    cap: float = CAP,
+    fresh: int = 0,
+    enough: float = math.inf,
+    report: Callable[[int], None] = lambda users: None,
+) -> Iterator[DataSets]:
+    """Yield what :func:`gather` returns, some data sets at a time: long ones need not be held all at once.
+
+    A block ends early once ``enough`` rounds have been recorded in each of its data sets.
+    """
+    check_policy(policy)
+    sets = len(truths.theta)
+    most = min(MOST_TRIALS_IN_BLOCK, max(_LEAST_BLOCK, _MOST_ROWS // users))
+    schedule = Schedule(problem, users=users, trials=range(sets), block=most, longest_chunk=_LONGEST_CHUNK)
+    capped = CappedPolicy(inner=with_fields(policy, warmup=0), cap=float(cap))
+
+    def play(numbers: np.ndarray) -> DataSets:
+        # The last block is filled up, so that all have one shape.
+        block = Truths(*(leaf[np.minimum(numbers, sets - 1)] for leaf in truths))
+        played = _play(problem, capped, block, trial_keys(seed, numbers), schedule, fresh, enough, report)
+        return jax.tree.map(lambda leaf: leaf[: schedule.real(numbers)], played)
+
+    yield from side_by_side(play, schedule.blocks)
+
+
+def _play(
+    problem: Problem,
+    policy: CappedPolicy,
+    truths: Truths,
+    keys: Keys,
+    schedule: Schedule,
+    fresh: int,
+    enough: float,
+    report: Callable[[int], None],
+) -> DataSets:
+    """Return the data sets of one block."""
+    users, sets = schedule.users, schedule.block_size
+    bound, own = bind_to_each(policy, problem, truths, users)
+    observe = _Record(CAP if users <= _MOST_USERS_WITH_SINGLES else 0)
+    play, true = Play(problem, bound, keys, users, own=own, observe=observe), with_truths(problem, truths)
+    parts, recorded = [], np.zeros(sets)
+    for chunk, piece in play_block(true, play, keys, schedule, sets):
+        beta = np.asarray(chunk.arrived.beta)[: len(piece.users)]
+        # Data sets first, as readers want them.
+        parts.append(jax.tree.map(lambda leaf: np.moveaxis(leaf, -1, 0), (piece.observed, beta)))
+        report(len(piece.users) * sets)
+        recorded += piece.observed.stay.rounds.sum(axis=0)
+        if recorded.min() >= enough:
+            break
+    kept, beta = jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=1), *parts)
+    return DataSets(truths, kept.stay, beta, kept.played, kept.outcomes, *_fresh(true, keys, users, fresh))
+
+
+def _fresh(problem: Problem, keys: Keys, users: int, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first context of ``points`` users who come after all others, and their levels."""
+    sets = keys[0].shape[0]
+    if points == 0:
+        return np.zeros((sets, 0, problem.dimension)), np.zeros((sets, 0))
+    arrived = checked_arrivals(problem, keys, np.arange(users + 1, users + points + 1, dtype=np.uint32))
+    contexts = np.moveaxis(np.asarray(arrived.contexts)[:, 0], -1, 0)
+    return contexts, np.asarray(arrived.beta).T
+
+
+def check_users(users: Iterable[int], data: DataSets) -> None:
+    """Raise unless the data sets have, after each of these numbers of users, one more to be looked at."""
+    largest, there = max(users, default=0), data.played.shape[1]
+    if not 0 < largest < there:
+        remedy = "posteriors are compared with what the next user was served; gather one user more"
+        raise InvalidInput("users", f"must be numbers from 1 to {there - 1}, one at least", largest, remedy)
+
+
+def check_fresh(data: DataSets) -> None:
+    """Raise unless the data sets have contexts that nobody was served."""
+    if not data.fresh.shape[1]:
+        remedy = "posteriors are looked at there; gather with fresh = 8"
+        raise InvalidInput("fresh", "must be at least 1", 0, remedy)
+
+
+def check_policy(policy: Policy) -> None:
+    """Raise unless the policy's data sets can be played here."""
+    if policy.eager:
+        raise InvalidInput(
+            "policy",
+            "must keep its action for a whole stay",
+            policy.kind,
+            "data sets have one row per user; set eager = false, or name another with --policy",
+        )
+    if not getattr(getattr(policy, "engine", None), "streaming", True):
+        raise InvalidInput(
+            "policy",
+            "must have an engine that fits within a compiled run",
+            policy.engine.kind,  # type: ignore[attr-defined]
+            "gather with laplace or smc; any engine can then be fitted to the data",
+        )

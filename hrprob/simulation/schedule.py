@@ -1,0 +1,118 @@
+"""How the work is cut: blocks of trials, chunks of users.
+
+The warm-up users come first, then those who count. Both are cut into chunks of one length, so that
+one program makes all arrivals; the last chunk and the last block are filled up with users and trials
+that nobody asked for. No result depends on how the work is cut: a random number is a function of
+seed, trial, user and purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from typing import NamedTuple
+
+import numpy as np
+
+from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import WARMUP_USERS
+from hrprob.problem import Problem
+from hrprob.simulation.arrivals import Arrivals, checked_arrivals
+from hrprob.simulation.programs import Keys
+
+__all__ = ["Chunk", "Schedule", "arriving"]
+
+# Trials in a block: enough to fill vector registers, few enough to stay in the cache.
+MOST_TRIALS_IN_BLOCK = 32
+# Numbers in the contexts of a chunk: 8 MB, which the second-level cache still helps with.
+MOST_CONTEXT_NUMBERS = 2**20
+LEAST_CHUNK = 16
+
+
+class Chunk(NamedTuple):
+    """Some users of a block of trials, who arrive one after another."""
+
+    before: int  # how many users, warm-up users first, came in earlier chunks
+    warmup: int  # how many warm-up users it begins with
+    users: range  # numbers of those who count, from 1; they follow the warm-up users
+    arrived: Arrivals  # all of them, and who fills the chunk up
+
+    def place(self, user: int) -> int:
+        """Return the place of a user who counts in the arrays of the chunk."""
+        return self.warmup + user - self.users.start
+
+
+class Schedule:
+    """Blocks of trials and chunks of users.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its contexts decide how many users fit into a chunk.
+    users, warmup : int
+        Users who count, and those who come before them.
+    trials : range
+        The numbers of the trials.
+    block, longest_chunk : int, optional
+        Most trials in a block, and most users in a chunk.
+
+    Examples
+    --------
+    >>> schedule = Schedule(Problem(), users=7, trials=range(50), warmup=2)
+    >>> schedule.block_size, len(schedule.blocks), schedule.chunk_size
+    (25, 2, 9)
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        users: int,
+        trials: range,
+        warmup: int = 0,
+        block: int = MOST_TRIALS_IN_BLOCK,
+        longest_chunk: int | None = None,
+    ) -> None:
+        self.users, self.trials, self.warmup = users, trials, warmup
+        blocks = -(-len(trials) // min(len(trials), block))
+        # Even blocks waste the least on the last one, which is filled up so that all have one shape.
+        self.block_size = -(-len(trials) // blocks)
+        self.blocks = [np.arange(first, first + self.block_size) for first in trials[:: self.block_size]]
+        numbers = problem.contexts.actions * problem.dimension * self.block_size
+        fitting = max(LEAST_CHUNK, MOST_CONTEXT_NUMBERS // numbers)
+        self.chunk_size = int(min(users + warmup, longest_chunk or fitting, fitting))
+
+    def real(self, block: np.ndarray) -> int:
+        """Return how many trials of a block were asked for; they come first."""
+        return int(np.sum(block < self.trials.stop))
+
+
+def arriving(
+    problem: Problem, keys: Keys, schedule: Schedule, trials: int, pool: Executor | None = None
+) -> Iterator[Chunk]:
+    """Yield the chunks of a block; with a pool, the next one is made while the caller works on one.
+
+    ``trials`` of the block were asked for. What somebody's functions return is checked for the users
+    and trials that were asked for.
+    """
+    everybody, size = schedule.warmup + schedule.users, schedule.chunk_size
+
+    def make(start: int) -> Chunk:
+        places = np.arange(start, start + size)
+        numbers = np.where(places < schedule.warmup, WARMUP_USERS + places, places - schedule.warmup + 1)
+        with double_precision():
+            arrived = checked_arrivals(problem, keys, numbers.astype(np.uint32), everybody - start, trials)
+        end = min(start + size, everybody) - schedule.warmup
+        warmup = min(max(schedule.warmup - start, 0), size)
+        return Chunk(start, warmup, range(max(start - schedule.warmup, 0) + 1, max(end, 0) + 1), arrived)
+
+    starts = range(0, everybody, size)
+    if pool is None:
+        yield from map(make, starts)
+        return
+    coming = pool.submit(make, starts[0])
+    for following in [*starts[1:], None]:
+        chunk = coming.result()
+        if following is not None:
+            coming = pool.submit(make, following)
+        yield chunk
