@@ -27,16 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
 # names, those that have no place for a mark: examples in docstrings, and single cases of a test for many.
 _SLOW = (
     "hrprob/fitting/figures.py::hrprob.fitting.figures.plot_coefficients",
-    "hrprob/fitting/gather.py::",
     "models/test_models.py::test_the_prior_predictive_can_be_drawn[case1]",
     "problem/test_hidden.py::test_redrawn_normal_levels_where_the_step_is_steep[student-t",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[linucb]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[oracle]",
-    "simulation/test_against_plain.py::test_sample_set_and_estimates[1]",
-    "simulation/test_lifetimes.py::test_mean_is_h[1.05]",
-    "test_agent.py::test_agent_acts_as_the_engine_does[policy2]",
-    "test_agent.py::test_agent_acts_as_the_engine_does[policy3]",
-    "hrprob/comparison/coverage.py::",
     "hrprob/comparison/paired.py::",
     "hrprob/comparison/sequential.py::hrprob.comparison.sequential.decide",
     "hrprob/fitting/fit.py::",
@@ -46,11 +38,6 @@ _SLOW = (
     "informative]",
     "models/test_models.py::test_priors_are_what_they_say[3]",
     "policies/test_contract.py::test_learns_nothing_from_rounds_not_taken[contextual-ids]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[cmdp]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb eager",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb paper]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[random",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[sigma-max-ucb",
 )
 _STUDIES = (
     "hrprob/reproduce/command.py::hrprob.reproduce.command.reproduce",
@@ -66,29 +53,6 @@ _STUDIES = (
     "policies/test_thompson.py::test_every_bayesian_policy_learns[bayes",
     "policies/test_thompson.py::test_every_way_of_learning_learns[{'model': 'student-t'}]",
     "policies/test_thompson.py::test_engines_from_outside_compile_once[nuts]",
-    # Eager and active policies equal their loops in the paper's setting and with extensions, which is tested.
-    *(
-        f"simulation/test_against_plain.py::test_engine_equals_plain_loop_elsewhere[{policy}"
-        for policy in (
-            "cmdp arbitrary-sets",
-            "cmdp by users-alone",
-            "greedy eager",
-            "hr-ucb corrected-alone",
-            "hr-ucb corrected-sets",
-            "hr-ucb eager",
-            "linucb eager",
-            "linucb informative",
-            "oracle eager",
-            "random eager",
-            "sigma-max-ucb eager",
-            "sigma-max-ucb paper-line",
-            "sigma-max-ucb-alone",
-        )
-    ),
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[greedy eager informative]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb eager, wrong noise]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb informative]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop_with_one_extension[oracle eager-hidden empirical]",
 )
 
 

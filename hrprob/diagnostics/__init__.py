@@ -1,7 +1,7 @@
 """Can it be trusted? Posteriors held against truths, data and the paper's confidence sets.
 
 ================  ===================================================================
-``replicate``     data sets: the adaptive loop played many times, each with its own truth
+``truths``        truths drawn from a prior; the engine gathers a data set under each
 ``posteriors``    the posterior of each of them, by any engine
 ``uniformity``    the test and the band behind every PIT-ECDF plot
 ``health``        how samplers fared
