@@ -1,14 +1,14 @@
-"""How fast the engine is, against a plain C loop that does the same job on the same machine.
+"""How fast the engine is, compared with a plain C loop that does the same job on the same machine.
 
-    python tests/benchmarks/speed.py
+    python benchmarks/speed.py
 
 The job is HR-UCB in the released settings, 20 trials of 30000 users. Seconds are CPU seconds, all
 threads of the process together; compilation is left out by a first run. The C loop and the engine
-take turns, and the least of several runs counts: what else the machine does only ever adds. XLA is
-set as the command line sets it, where that is still open.
+take turns, and the least of several runs counts: other work on the machine can only add. XLA is
+set as the command line sets it, unless it is set already.
 
-Thompson sampling plays the same job beside HR-UCB, with one worker; its regret is looked at too, so
-that the long runs are made once.
+Thompson sampling plays the same job as HR-UCB, with one worker; its regret is checked too, so that
+the long runs are made once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hrprob.cli import XLA_FLAGS
 
 os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+ROOT = HERE.parent
 USERS, TRIALS, LAST = 30000, 20, 29001
 VARIANCE_MAX = 2 + math.sqrt(0.5**2 + 0.2**2 + 0.8**2 + 0.9**2)
 
@@ -95,7 +95,7 @@ def engine_seconds(
 
 
 class Played(NamedTuple):
-    """What a policy costs, both ways."""
+    """What a policy costs: time and regret."""
 
     seconds: float  # CPU, of the second of two runs
     regret: Any  # (trials,) at user 29001
@@ -125,7 +125,7 @@ def play(policy: Any) -> Played:
 
 
 def table_of(played: dict[str, Played]) -> str:
-    """Return CPU seconds, their ratio to HR-UCB, and the regret, a line a policy."""
+    """Return CPU seconds, their ratio to HR-UCB, and the regret, one line per policy."""
     lines = ["policy          CPU s    ratio   regret at user 29001"]
     for name, one in played.items():
         error = one.regret.std(ddof=1) / math.sqrt(len(one.regret))
@@ -146,14 +146,14 @@ def against_c(runs: int = 5) -> tuple[float, float]:
 
 
 def by_trials(counts: tuple[int, ...] = (20, 100, 400), users: int = USERS) -> dict[int, float]:
-    """Return CPU seconds a trial."""
+    """Return CPU seconds per trial."""
     return {
         trials: engine_seconds(hr_ucb(), users=users, trials=trials, runs=2) / trials for trials in counts
     }
 
 
 def by_users(counts: tuple[int, ...] = (10000, 30000, 90000)) -> dict[int, float]:
-    """Return CPU seconds a thousand users."""
+    """Return CPU seconds per thousand users."""
     return {users: engine_seconds(hr_ucb(), users=users, runs=2) / users * 1000 for users in counts}
 
 
@@ -190,14 +190,14 @@ def main() -> None:
         print(f"ratio           {engine / loop:8.2f}")
     else:
         print("no C compiler: no ratio")
-    print("\nCPU seconds a trial")
+    print("\nCPU seconds per trial")
     for trials, seconds in by_trials().items():
         print(f"{trials:8d} trials {seconds:8.4f}")
-    print("\nCPU seconds a thousand users (20 trials)")
+    print("\nCPU seconds per thousand users (20 trials)")
     for users, seconds in by_users().items():
         print(f"{users:8d} users  {seconds:8.4f}")
     print(f"\npeak memory, 400 trials, keep=1000: {peak_memory():.0f} MB")
-    print("\nCPU seconds of a policy, and its ratio to HR-UCB")
+    print("\nCPU seconds of each policy, and its ratio to HR-UCB")
     seconds = {name: engine_seconds(policy, runs=2) for name, policy in policies().items()}
     for name, spent in seconds.items():
         print(f"{name:15s} {spent:8.3f} {spent / seconds['hr-ucb']:8.2f}")

@@ -1,4 +1,4 @@
-"""Speed and memory of the engine, cost and regret of Thompson sampling, held to what was promised.
+"""Speed and memory of the engine, cost and regret of Thompson sampling, compared with what is promised.
 
 See speed.py for the full tables.
 """
@@ -62,9 +62,9 @@ def test_memory(speed: ModuleType) -> None:
 @pytest.fixture(scope="module")
 def played(speed: ModuleType) -> dict[str, Any]:
     """HR-UCB and Thompson sampling, one after another in one process."""
-    found = {name: speed.play(policy) for name, policy in speed.thompson().items()}
-    print("\n" + speed.table_of(found))
-    return found
+    played = {name: speed.play(policy) for name, policy in speed.thompson().items()}
+    print("\n" + speed.table_of(played))
+    return played
 
 
 @pytest.mark.study
@@ -111,5 +111,5 @@ def test_engines_from_outside_take_minutes(engine: str) -> None:
     print(f"\n{engine}: {wall:.0f} s, {cpu:.0f} CPU s, compilation included; regret {last:.0f}")
     assert module._run._cache_size() == before + 1
     assert wall <= 600
-    # A random choice costs about 1 a user.
+    # A random choice costs about 1 per user.
     assert last < 600

@@ -23,62 +23,13 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 
-# Slow tests (several seconds) and studies (minutes) are marked beside them. Here stand, by a part of their
-# names, those that have no place for a mark: examples in docstrings, and single cases of a test for many.
-_SLOW = (
-    "hrprob/fitting/gather.py::",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[linucb]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[oracle]",
-    "simulation/test_against_plain.py::test_sample_set_and_estimates[1]",
-    "simulation/test_lifetimes.py::test_mean_is_h[1.05]",
-    "test_agent.py::test_agent_acts_as_the_engine_does[policy2]",
-    "test_agent.py::test_agent_acts_as_the_engine_does[policy3]",
-    "hrprob/comparison/coverage.py::",
-    "informative]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[cmdp]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb eager",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb paper]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[random",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[sigma-max-ucb",
-)
-_STUDIES = (
-    # Eager and active policies equal their loops in the paper's setting and with extensions, which is tested.
-    *(
-        f"simulation/test_against_plain.py::test_engine_equals_plain_loop_elsewhere[{policy}"
-        for policy in (
-            "cmdp arbitrary-sets",
-            "cmdp by users-alone",
-            "greedy eager",
-            "hr-ucb corrected-alone",
-            "hr-ucb corrected-sets",
-            "hr-ucb eager",
-            "linucb eager",
-            "linucb informative",
-            "oracle eager",
-            "random eager",
-            "sigma-max-ucb eager",
-            "sigma-max-ucb paper-line",
-            "sigma-max-ucb-alone",
-        )
-    ),
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[greedy eager informative]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb eager, wrong noise]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop[hr-ucb informative]",
-    "simulation/test_against_plain.py::test_engine_equals_plain_loop_with_one_extension[oracle eager-hidden empirical]",
-)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow and what is a study, before any mark decides what is left out."""
+    """Mark examples that call themselves slow or studies; a study is slow too. Before any mark deselects tests."""
     for item in items:
-        if any(part in item.nodeid for part in _STUDIES) or _calls_itself(item, "study"):
+        if _calls_itself(item, "study"):
             item.add_marker("study")
-        if (
-            item.get_closest_marker("study")
-            or any(part in item.nodeid for part in _SLOW)
-            or _calls_itself(item, "slow")
-        ):
+        if item.get_closest_marker("study") or _calls_itself(item, "slow"):
             item.add_marker("slow")
 
 

@@ -43,8 +43,8 @@ __all__ = [
     "trial_keys",
 ]
 
-# A user's number is one word of the counter, and so is a trial's. Warm-up users are numbered from here,
-# apart from the users who count.
+# A user's number is one word of the counter, and so is a trial's. Warm-up users have numbers from here on,
+# distinct from those of the users who count.
 WARMUP_USERS = 2**31
 MOST_USERS = WARMUP_USERS - 1
 MOST_TRIALS = 2**32 - 2
@@ -87,7 +87,7 @@ class Source(NamedTuple):
     def words(
         self, purpose: Purpose, shape: tuple[int, ...] = (), start: jax.Array | int = 0
     ) -> tuple[jax.Array, jax.Array]:
-        """Return two random 32-bit words for every index of ``shape``, counted from ``start``."""
+        """Return two random 32-bit words for every index of ``shape``, the first index being ``start``."""
         index = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape) + jnp.asarray(start, jnp.uint32)
         first = index + jnp.uint32(int(purpose) << _INDEX_BITS)
         first = first[..., None] if self.keys[0].ndim else first
@@ -109,7 +109,7 @@ class Source(NamedTuple):
     ) -> jax.Array:
         """Return standard normal numbers made in single precision, as float64.
 
-        Half the price of :meth:`normal`. Good for directions, not for tails: it ends at 5.1
+        Half the cost of :meth:`normal`. Good for directions, not for tails: it ends at 5.1
         standard deviations.
         """
         word, _ = self.words(purpose, shape, start)
@@ -123,7 +123,7 @@ class Source(NamedTuple):
 
 
 def check_run(users: int, trials: int, seed: int) -> None:
-    """Raise unless so many users and trials can be numbered, and there is a key for the seed."""
+    """Raise unless this many users and trials can be numbered, and the seed has a key."""
     remedy = "at least one user must arrive, and they are numbered in 31 bits"
     check_count("users", users, high=MOST_USERS, remedy=remedy)
     remedy = "at least one trial must be played, and they are numbered in 32 bits"
@@ -133,9 +133,9 @@ def check_run(users: int, trials: int, seed: int) -> None:
 
 
 def key_of(seed: int, purpose: Purpose | None = None) -> jax.Array:
-    """Return the key of a seed, all 63 bits of it: in single precision JAX looks at the lower 32 alone.
+    """Return the key of a seed, all 63 bits of it: in single precision JAX uses the lower 32 only.
 
-    That of a purpose is apart from all that the key of the seed is split into.
+    The key of a purpose differs from every key that the seed's own key can be split into.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def key_of(seed: int, purpose: Purpose | None = None) -> jax.Array:
     """
     with double_precision():
         root = jax.random.key(seed)
-        # `split(k)[i]` is `fold_in(k, i)`: a purpose stands beyond the numbers of any split.
+        # `split(k)[i]` is `fold_in(k, i)`: a purpose has a number beyond those of any split.
         return root if purpose is None else jax.random.fold_in(root, (1 + purpose) << _INDEX_BITS)
 
 

@@ -50,7 +50,7 @@ def coverage(
     Examples
     --------
     >>> import hrprob
-    >>> wide = hrprob.HRUCB(radius="constant", xi=1e6)
+    >>> wide = hrprob.HRUCB(radius="constant", xi=1e6)  # slow
     >>> coverage(hrprob.Problem(), wide, users=[5, 10], trials=4).held.sel(parameter="phi").values.tolist()
     [1.0, 1.0]
     """

@@ -41,7 +41,7 @@ def gather(
     Examples
     --------
     >>> import hrprob
-    >>> table = gather(hrprob.Problem(), hrprob.Random(), users=20)
+    >>> table = gather(hrprob.Problem(), hrprob.Random(), users=20)  # slow
     >>> stayed = table.r >= table.beta
     >>> int((~stayed).sum())  # each user leaves once
     20

@@ -37,17 +37,17 @@ class Agent:
     bounds : Bounds
         Norm bounds of θ* and φ* that the policy may rely on.
     noise, objective, satisfaction
-        What the policy takes for granted of outcomes, aim and levels, as a
+        What the policy assumes about outcomes, objective and levels, as a
         :class:`~hrprob.Problem` has them; by default normal outcomes, the lifetime, levels
-        uniform on [-1, 1] and told on arrival. With hidden levels nobody tells them.
+        uniform on [-1, 1] and given on arrival. Hidden levels are never given.
     contexts
-        How contexts come about, for policies that prepare for it (``cmdp`` with its k-means
-        cells); by default on the unit sphere.
+        How contexts are drawn, for policies that prepare for it (``cmdp`` with its k-means
+        cells); by default uniformly on the unit sphere.
     users : int
-        About how many users will come; a few widths depend on it, and a policy with a
-        posterior has room for so many.
+        About how many users will come. Some radii depend on it, and a policy with a
+        posterior has room for this many.
     seed : int
-        For policies that draw.
+        The seed of policies that draw.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Agent:
     ) -> None:
         if policy.knows_truth:
             raise InvalidInput(
-                "policy", "must be able to learn", policy.kind, "it needs the truth, unknown here"
+                "policy", "must be able to learn", policy.kind, "it needs the truth, which is unknown here"
             )
         if policy.warmup:
             remedy = "serve the first users at random yourself and `observe` what comes"
@@ -114,34 +114,36 @@ class Agent:
         self._pauses = set(self.policy.pauses(users))
         self._most_users = users
         self._stay: _Stay | None = None
-        self._told = setting.satisfaction.seen
+        self._level_given = setting.satisfaction.seen
 
     def arrive(self, contexts: Any, beta: float | None = None) -> int:
-        """Take in a new user and return the action to serve first.
+        """Admit a new user and return the action to serve first.
 
         Parameters
         ----------
         contexts : array_like, shape (actions, d)
-            One context of norm at most 1 an action.
+            One context of norm at most 1 per action.
         beta : float, optional
-            The user's satisfaction level; none where levels are hidden.
+            The user's satisfaction level; left out where levels are hidden.
         """
         if self._stay is not None:
             raise InvalidInput(
-                "arrive", "must wait until the user before has left", "a user who stays", "call `leave` first"
+                "arrive", "must wait until the last user has left", "a user who stays", "call `leave` first"
             )
         try:
             array = np.asarray(contexts, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InvalidInput("contexts", "must hold numbers only", contexts, "one row an action") from None
+            raise InvalidInput("contexts", "must hold numbers only", contexts, "one row per action") from None
         if array.shape != (self.actions, self.dimension) or not np.all(np.isfinite(array)):
             shape = (self.actions, self.dimension)
             raise InvalidInput(
-                "contexts", f"must be a finite array {shape}", array.shape, "one row an action"
+                "contexts", f"must be a finite array {shape}", array.shape, "one row per action"
             )
         longest = float(np.linalg.norm(array, axis=1).max())
         if longest > 1 + 1e-9:
-            raise InvalidInput("contexts", "must have norms of at most 1", longest, "scale all of them alike")
+            raise InvalidInput(
+                "contexts", "must have norms of at most 1", longest, "scale all of them by one factor"
+            )
         if self.users >= self._most_users and getattr(self.policy, "capacity", None) is not None:
             remedy = "a policy with a posterior keeps all of them; make the agent with more"
             raise InvalidInput("users", f"must be more than {self.users}", self._most_users, remedy)
@@ -151,20 +153,24 @@ class Agent:
         return self._choose()
 
     def observe(self, outcome: float, *, left: bool | None = None) -> int | None:
-        """Take in an outcome; return the next action, or None if the user has left.
+        """Record an outcome; return the next action, or None if the user has left.
 
         Parameters
         ----------
         outcome : float
             What the round gave.
         left : bool, optional
-            Whether the user left on it. Needed where levels are hidden; else it follows from
-            the level.
+            Whether the user left after it. Needed where levels are hidden; otherwise it follows
+            from the level.
         """
         if self._stay is None:
             raise InvalidInput("observe", "must follow `arrive`", "no user", "call `arrive` first")
-        if (left is None) != self._told:
-            wanted = "be left out: the level tells" if self._told else "be told: the level is hidden"
+        if (left is None) != self._level_given:
+            wanted = (
+                "be left out: it follows from the level"
+                if self._level_given
+                else "be given: the level is hidden"
+            )
             raise InvalidInput("left", f"must {wanted}", left, "see `satisfaction` of the agent")
         stay, r = self._stay, check_number("outcome", outcome, remedy="it is what the round gave")
         if stay.sampled < stay.quota:
@@ -180,12 +186,12 @@ class Agent:
         return self._choose()
 
     def leave(self) -> None:
-        """Let the user go who is there, for a reason of their own: what was seen is learned."""
+        """Let the present user go, for a reason of their own; the policy learns from the rounds so far."""
         if self._stay is not None:
             self._part(left=False)
 
     def _level(self, beta: float | None) -> float:
-        if not self._told:
+        if not self._level_given:
             if beta is not None:
                 remedy = "this agent's levels are hidden; see `satisfaction`"
                 raise InvalidInput("beta", "must be left out", beta, remedy)
@@ -195,7 +201,7 @@ class Agent:
         return check_number("beta", beta, remedy="a number, or infinity for a user who leaves at once")
 
     def _part(self, *, left: bool) -> None:
-        """Learn from what is left of the stay, and let the policy close it."""
+        """Learn from the rounds since the last update, and tell the policy that the user is gone."""
         self._learn(left=left)
         self._stay = None
         with double_precision():
@@ -243,7 +249,7 @@ class Agent:
 
 @dataclasses.dataclass
 class _Stay:
-    """The user who is there, and what was seen since the policy last learned."""
+    """The present user, and the rounds since the policy last learned."""
 
     contexts: np.ndarray
     beta: float

@@ -1,1 +1,1 @@
-"""What happens: the engine and its results."""
+"""What happens: arrivals, serving, the engine and its results."""

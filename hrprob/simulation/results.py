@@ -181,18 +181,18 @@ class Recorder:
 
 
 def _misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, Any]:
-    """Return the policies that take a part of the problem for another than it is, and for what."""
-    found: dict[str, Any] = {}
+    """Return the policies that assume a part of the problem to be other than it is, and what they assume."""
+    misspecified: dict[str, Any] = {}
     for name, policy in policies.items():
         for part, belief in policy.assumptions(problem).items():
             truth = getattr(problem, part)
             if belief is truth:
                 continue
-            # As JSON, for distributions are the same only if they are the same object.
+            # As JSON: distributions are equal only if they are the same object.
             believed, true = (json.loads(_as_json(describe(value))) for value in (belief, truth))
             if believed != true:
-                found.setdefault(name, {})[part] = believed
-    return found
+                misspecified.setdefault(name, {})[part] = believed
+    return misspecified
 
 
 def _as_json(value: Any) -> str:
@@ -200,7 +200,7 @@ def _as_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return what a record holds and JSON cannot: its kind and its numbers."""
+    """Return plain data for what JSON cannot hold: arrays as lists, other values by kind and numbers."""
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         return np.asarray(value).tolist()
     leaves = jax.tree.leaves(value)

@@ -27,6 +27,8 @@ MOST_TRIALS_IN_BLOCK = 32
 # Numbers in the contexts of a chunk: 8 MB, which the second-level cache still helps with.
 MOST_CONTEXT_NUMBERS = 2**20
 LEAST_CHUNK = 16
+# Room for warm-up users is made in steps of so many: short runs with a few more or less share programs.
+WARMUP_STEP = 16
 
 
 class Chunk(NamedTuple):
@@ -60,7 +62,7 @@ class Schedule:
     --------
     >>> schedule = Schedule(Problem(), users=7, trials=range(50), warmup=2)
     >>> schedule.block_size, len(schedule.blocks), schedule.chunk_size
-    (25, 2, 9)
+    (25, 2, 23)
     """
 
     def __init__(
@@ -80,7 +82,8 @@ class Schedule:
         self.blocks = [np.arange(first, first + self.block_size) for first in trials[:: self.block_size]]
         numbers = problem.contexts.actions * problem.dimension * self.block_size
         fitting = max(LEAST_CHUNK, MOST_CONTEXT_NUMBERS // numbers)
-        self.chunk_size = int(min(users + warmup, longest_chunk or fitting, fitting))
+        room = users + -(-warmup // WARMUP_STEP) * WARMUP_STEP
+        self.chunk_size = int(min(room, longest_chunk or fitting, fitting))
 
     def real(self, block: np.ndarray) -> int:
         """Return how many trials of a block were asked for; they come first."""

@@ -13,7 +13,13 @@ from tests.helpers import make
 
 
 @pytest.mark.parametrize(
-    "policy", [hrprob.HRUCB(growth=2), hrprob.HRUCB(growth=2, eager=True), hrprob.Greedy(), hrprob.LinUCB()]
+    "policy",
+    [
+        hrprob.HRUCB(growth=2),
+        hrprob.HRUCB(growth=2, eager=True),
+        pytest.param(hrprob.Greedy(), marks=pytest.mark.slow),
+        pytest.param(hrprob.LinUCB(), marks=pytest.mark.slow),
+    ],
 )
 def test_agent_acts_as_the_engine_does(policy):
     users = 60
@@ -57,10 +63,10 @@ def test_wrong_use_is_named():
         hrprob.Agent(make("thompson-known-variance", {}), dimension=2, actions=2)
     with pytest.raises(InvalidInput, match="`actions` must be 20, as of contexts"):
         hrprob.Agent(hrprob.Greedy(), dimension=2, actions=2, contexts=hrprob.Sphere(20))
-    told = hrprob.Agent(hrprob.Greedy(), dimension=1, actions=1)
-    told.arrive([[1.0]], beta=0.0)
+    seen = hrprob.Agent(hrprob.Greedy(), dimension=1, actions=1)
+    seen.arrive([[1.0]], beta=0.0)
     with pytest.raises(InvalidInput, match="`left` must be left out"):
-        told.observe(1.0, left=False)
+        seen.observe(1.0, left=False)
 
 
 def test_hidden_levels():
@@ -69,7 +75,7 @@ def test_hidden_levels():
     with pytest.raises(InvalidInput, match="`beta` must be left out"):
         agent.arrive([[1.0, 0.0], [0.0, 1.0]], beta=0.0)
     agent.arrive([[1.0, 0.0], [0.0, 1.0]])
-    with pytest.raises(InvalidInput, match="`left` must be told"):
+    with pytest.raises(InvalidInput, match="`left` must be given"):
         agent.observe(0.1)
     assert agent.observe(-3.0, left=False) is not None
     assert agent.observe(3.0, left=True) is None

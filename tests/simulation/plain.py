@@ -2,8 +2,8 @@
 
 Every sample is stored, every estimate is computed from all of them by ``numpy.linalg`` just
 before it is used, Algorithm 1's sample set is kept literally, and users are played out round by
-round. Only the random numbers are shared with the engine, so the two can be held against each
-other action by action.
+round. Only the random numbers are shared with the engine, so the two can be compared action by
+action.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TIE = 1e-9
 
 
 class Played(NamedTuple):
-    """What came of a policy, each array (trials, users)."""
+    """How a policy played, each array (trials, users)."""
 
     action: np.ndarray
     lifetime: np.ndarray

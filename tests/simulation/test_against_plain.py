@@ -29,7 +29,7 @@ WORLDS = {
     "line": {"d": 1, "actions": 3, "contexts": "finite", "satisfaction": "infinite"},
     "alone": {"d": 5, "actions": 1, "contexts": "sphere", "satisfaction": "fixed"},
 }
-# The extensions, several at a time: what is not said is as in the paper.
+# The extensions, several at a time; all else is as in the paper.
 PAPER = {"d": 4, "actions": 6, "contexts": "sphere", "satisfaction": "uniform"}
 EXTENDED = {
     "hidden": PAPER | {"satisfaction": "hidden uniform", "noise": "student-t", "objective": "reward"},
@@ -274,7 +274,7 @@ POSTERIOR = {
     "thompson-homoscedastic",
     "thompson-known-variance",
 }
-# These have reference versions of their own, in tests/policies/reference.
+# These have plain versions of their own, in tests/policies/reference_policies.py.
 BEYOND = {
     "contextual-ids",
     "epsilon-greedy",
@@ -294,7 +294,47 @@ def test_every_kind_has_a_plain_version(plain: Any) -> None:
     assert ours - POSTERIOR - BEYOND == {kind for kind, _, _ in VARIANTS.values()}
 
 
-@pytest.mark.parametrize("variant", [*VARIANTS, *EXTENSIONS])
+# Eager and active policies equal their loops in the paper's setting and with extensions, which is tested
+# in any case; these are the variants that take longest.
+SLOW = {
+    "cmdp",
+    "hr-ucb eager",
+    "hr-ucb paper",
+    "linucb",
+    "linucb informative",
+    "oracle",
+    "random",
+    "random eager",
+    "sigma-max-ucb",
+    "sigma-max-ucb as released",
+}
+STUDIES = {"greedy eager informative", "hr-ucb eager, wrong noise", "hr-ucb informative"}
+# Variants that are studies elsewhere: in all worlds, or in one.
+STUDIES_ELSEWHERE = {
+    "cmdp arbitrary": ["sets"],
+    "cmdp by users": ["alone"],
+    "greedy eager": WORLDS,
+    "greedy eager informative": WORLDS,
+    "hr-ucb corrected": ["alone", "sets"],
+    "hr-ucb eager": WORLDS,
+    "hr-ucb eager paper": WORLDS,
+    "hr-ucb eager, wrong noise": WORLDS,
+    "linucb eager": WORLDS,
+    "linucb informative": WORLDS,
+    "oracle eager": WORLDS,
+    "random eager": WORLDS,
+    "sigma-max-ucb": ["alone"],
+    "sigma-max-ucb eager": WORLDS,
+    "sigma-max-ucb paper": ["line"],
+}
+
+
+def _marked(variant: str) -> Any:
+    marks = [pytest.mark.slow] if variant in SLOW | STUDIES else []
+    return pytest.param(variant, marks=[*marks, pytest.mark.study] if variant in STUDIES else marks)
+
+
+@pytest.mark.parametrize("variant", [_marked(variant) for variant in (*VARIANTS, *EXTENSIONS)])
 @settings(max_examples=15)
 @given(data=st.data(), seed=st.integers(0, 2**31 - 1))
 def test_engine_equals_plain_loop(plain: Any, variant: str, data: Any, seed: int) -> None:
@@ -302,7 +342,7 @@ def test_engine_equals_plain_loop(plain: Any, variant: str, data: Any, seed: int
     compare(plain, data.draw(problems(world)), data.draw(policies(variant)), seed)
 
 
-def _elsewhere() -> list[tuple[str, str]]:
+def _elsewhere() -> list[Any]:
     """Every variant in a few of the worlds, in turn, and the further ones where they belong."""
     pairs = []
     for i, (variant, (_, parameters, own)) in enumerate((VARIANTS | MORE_VARIANTS | EXTENSIONS).items()):
@@ -311,7 +351,8 @@ def _elsewhere() -> list[tuple[str, str]]:
             by_level = "with_beta" in parameters and shape["satisfaction"] == "infinite"
             chosen = (i + j) % 6 == 0 or (variant in MORE_VARIANTS and world == own)
             if chosen and not by_sets and not by_level:
-                pairs.append((variant, world))
+                study = world in STUDIES_ELSEWHERE.get(variant, ())
+                pairs.append(pytest.param(variant, world, marks=[pytest.mark.study] if study else []))
     return pairs
 
 
@@ -337,11 +378,14 @@ def test_engine_equals_plain_loop_with_a_wrong_belief(plain: Any, variant: str, 
 def _singly() -> list[Any]:
     """Every extension with these variants: one of them in turn, and all of them as a study."""
     variants = ["hr-ucb constant", "hr-ucb eager", "sigma-max-ucb", "oracle eager"]
+    long = ("oracle eager", "hidden empirical")
     return [
         pytest.param(
             variant,
             world,
-            marks=[] if world in SINGLE and (i + j) % len(variants) == 0 else [pytest.mark.study],
+            marks=[]
+            if world in SINGLE and (i + j) % len(variants) == 0 and (variant, world) != long
+            else [pytest.mark.study],
         )
         for j, world in enumerate(SINGLE | MORE_SINGLE)
         for i, variant in enumerate(variants)
@@ -358,7 +402,7 @@ def test_engine_equals_plain_loop_with_one_extension(
     compare(plain, data.draw(problems(world)), data.draw(policies(variant)), seed)
 
 
-@pytest.mark.parametrize("growth", [1, 2, 3.5])
+@pytest.mark.parametrize("growth", [pytest.param(1, marks=pytest.mark.slow), 2, 3.5])
 def test_sample_set_and_estimates(plain: Any, growth: float) -> None:
     problem = hrprob.Problem(contexts=hrprob.Sphere(8), satisfaction=hrprob.UniformLevels(-1, 0))
     policy = hrprob.HRUCB(growth=growth, warmup=3)

@@ -14,7 +14,7 @@ import xarray
 
 import hrprob
 from hrprob.cli import XLA_FLAGS
-from hrprob.simulation import engine
+from hrprob.simulation import schedule
 from tests.helpers import make
 
 USERS, TRIALS, SEED = 48, 7, 3
@@ -26,9 +26,9 @@ VARIABLES = ("action", "lifetime", "regret")
 
 
 @pytest.fixture
-def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut the users into stretches of 16, whatever their number: one shape, compiled once."""
-    monkeypatch.setattr(engine, "MOST_CONTEXT_NUMBERS", 1)
+def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut the users into chunks of 16, whatever their number: one shape, compiled once."""
+    monkeypatch.setattr(schedule, "MOST_CONTEXT_NUMBERS", 1)
 
 
 def run(policies: Any = HR_UCB, problem: hrprob.Problem = PROBLEM, **options: Any) -> xarray.Dataset:
@@ -46,11 +46,11 @@ def assert_same(some: xarray.Dataset, reference: xarray.Dataset) -> None:
 @pytest.fixture(scope="module")
 def reference() -> xarray.Dataset:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "MOST_CONTEXT_NUMBERS", 1)
+        patch.setattr(schedule, "MOST_CONTEXT_NUMBERS", 1)
         return run()
 
 
-@pytest.mark.usefixtures("short_stretches")
+@pytest.mark.usefixtures("short_chunks")
 class TestSmall:
     def test_same_seed_twice(self, reference: xarray.Dataset) -> None:
         assert_same(run(), reference)
@@ -93,7 +93,7 @@ class TestSmall:
 
     @pytest.mark.parametrize("users", [16, 17, 47])
     def test_number_of_users(self, reference: xarray.Dataset, users: int) -> None:
-        # 16 fill their stretch; the others end within one.
+        # 16 fill their chunk but for the warm-up; the others end within one.
         some = run(users=users)
         assert some.sizes["user"] == users
         assert_same(some, reference)
@@ -110,9 +110,9 @@ class TestSmall:
 
 
 @pytest.mark.slow
-def test_stretches(reference: xarray.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks(reference: xarray.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = PROBLEM.contexts.actions * PROBLEM.dimension * TRIALS
-    monkeypatch.setattr(engine, "MOST_CONTEXT_NUMBERS", 20 * numbers)
+    monkeypatch.setattr(schedule, "MOST_CONTEXT_NUMBERS", 20 * numbers)
     assert_same(run(), reference)
 
 
@@ -148,10 +148,10 @@ def test_long_runs(long_reference: xarray.Dataset, cut: dict[str, int]) -> None:
 
 @pytest.mark.study
 @pytest.mark.parametrize("numbers", [2**12, 2**24])
-def test_long_runs_in_other_stretches(
+def test_long_runs_in_other_chunks(
     long_reference: xarray.Dataset, monkeypatch: pytest.MonkeyPatch, numbers: int
 ) -> None:
-    monkeypatch.setattr(engine, "MOST_CONTEXT_NUMBERS", numbers)
+    monkeypatch.setattr(schedule, "MOST_CONTEXT_NUMBERS", numbers)
     assert_same(run(LONG, hrprob.Problem(), users=3000, trials=24), long_reference)
 
 
@@ -167,10 +167,10 @@ hrprob.simulate(hrprob.Problem(), policies, users=200, trials=4, seed=3).to_netc
 
 @pytest.mark.study
 def test_flags_of_the_compiler_change_no_digit(tmp_path: Path) -> None:
-    """What the command line tells JAX is for speed alone: a program without it has the same numbers."""
-    found = []
+    """The flags that the command line sets are for speed only: without them the numbers are the same."""
+    results = []
     for number, flags in enumerate(("", XLA_FLAGS)):
         file, environment = tmp_path / f"{number}.nc", os.environ | {"XLA_FLAGS": flags}
         subprocess.run([sys.executable, "-c", _ALONE, file], check=True, env=environment)
-        found.append(xarray.load_dataset(file))
-    assert_same(*found)
+        results.append(xarray.load_dataset(file))
+    assert_same(*results)

@@ -39,7 +39,7 @@ def stays(h: float, seeds: range, users: int = USERS) -> np.ndarray:
     return np.concatenate([result.lifetime.values.ravel() for result in results])
 
 
-@pytest.mark.parametrize("h", [1.05, 3.0, 40.0])
+@pytest.mark.parametrize("h", [pytest.param(1.05, marks=pytest.mark.slow), 3.0, 40.0])
 def test_mean_is_h(h: float) -> None:
     lifetimes = stays(h, range(10))
     # Geometric with p = 1/h: the variance is (1 − p)/p² = h(h − 1).
