@@ -1,1 +1,1 @@
-"""Configuration files, one a question, and the published curves they are held against."""
+"""Configuration files, one per question, and the published curves that they are compared with."""
