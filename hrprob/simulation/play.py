@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
@@ -96,7 +95,7 @@ class Play:
             self._serve(chunk, 0, warmup)
             # Their cost is nobody's regret. Zeros come from NumPy, for which nothing is compiled.
             nothing = np.zeros(self._carry.regret.shape)
-            self._carry = self._carry._replace(regret=jnp.asarray(nothing))
+            self._carry = self._carry._replace(regret=jax.device_put(nothing))
         if not chunk.users:
             return
         first, last = chunk.users.start, chunk.users[-1]
