@@ -93,9 +93,9 @@ class Play:
         warmup = min(max(self._policy.warmup - chunk.before, 0), chunk.warmup)
         if warmup:
             self._serve(chunk, 0, warmup)
-            # Their cost is nobody's regret; a NumPy array, for which nothing is compiled.
-            nothing: Any = np.zeros(self._carry.regret.shape)
-            self._carry = self._carry._replace(regret=nothing)
+            # Their cost is nobody's regret. Zeros come from NumPy, for which nothing is compiled.
+            nothing = np.zeros(self._carry.regret.shape)
+            self._carry = self._carry._replace(regret=jax.device_put(nothing))
         if not chunk.users:
             return
         first, last = chunk.users.start, chunk.users[-1]
