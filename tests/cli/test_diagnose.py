@@ -1,4 +1,4 @@
-"""The command: what it writes, and what it refuses."""
+"""``hrprob diagnose``: the files that it writes, and input that it refuses."""
 
 import json
 import subprocess
