@@ -7,6 +7,7 @@ from . import diagnostics as diagnostics
 from . import models as models
 from . import noise as noise
 from . import plot as plot
+from . import plugins as plugins
 from . import policies as policies
 from . import problem as problem
 

@@ -6,8 +6,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from hrprob._core.errors import check_number
 from hrprob.models import Model, register
+from hrprob.plugins import check_number
 
 
 @register("contaminated")

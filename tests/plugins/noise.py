@@ -6,8 +6,8 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from hrprob._core.random_numbers import Purpose
-from hrprob.noise.base import Tailed, register
+from hrprob.noise import Tailed, register
+from hrprob.plugins import Purpose
 
 # The variance of a logistic distribution of scale s is π²s²/3.
 SCALE = math.sqrt(3.0) / math.pi

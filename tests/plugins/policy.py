@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 import hrprob
-from hrprob._core.errors import check_number
+from hrprob.plugins import check_number
 
 
 @hrprob.register("mean-or-random")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hrprob.models import priors
-from hrprob.numerics.products import contract
+from hrprob.plugins import contract
 
 
 @priors.register("small-effects")

@@ -85,10 +85,10 @@ def test_nothing_can_be_observed_of_a_stay_under_several_actions() -> None:
 @pytest.mark.parametrize("eager", [False, True])
 def test_a_warm_up_longer_than_a_chunk(monkeypatch: pytest.MonkeyPatch, eager: bool) -> None:
     policy = hrprob.Greedy(warmup=20, eager=eager)
-    (piece,), _ = play(policy)
+    (whole,), _ = play(policy)
     monkeypatch.setattr(schedules, "MOST_CONTEXT_NUMBERS", 1)
     pieces, _ = play(policy)
     assert [piece.users for piece in pieces] == [range(1, 13), range(13, USERS + 1)]
     for name in ("action", "lifetime", "regret"):
         joined = np.concatenate([getattr(piece, name) for piece in pieces])
-        np.testing.assert_array_equal(joined, getattr(piece, name))
+        np.testing.assert_array_equal(joined, getattr(whole, name))
