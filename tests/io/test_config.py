@@ -271,7 +271,7 @@ UNUSABLE = [
         policy_with({"kind": "hr-ucb", "name": "HR-UCB (K=5)", "delta": 1.2}),
         'policy "HR-UCB (K=5)".delta',
         "1.2",
-        "probability that the set misses",
+        "probability that the confidence set misses",
     ),
     (policy_with({"kind": "hr-ucb", "radius": "wide"}), 'policy "hr-ucb".radius', "'wide'", "'paper'"),
     (policy_with({"kind": "hr-ucb", "xi": 3.0}), 'policy "hr-ucb".xi', "3.0", "'released'"),

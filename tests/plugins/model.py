@@ -1,4 +1,4 @@
-"""An outcome model of one's own."""
+"""Two outcome models of one's own; outcomes of the first can also be simulated, as `diagnose` does."""
 
 import math
 from typing import Any
@@ -8,6 +8,14 @@ import numpyro.distributions as dist
 
 from hrprob.models import Model, register
 from hrprob.plugins import check_number
+
+
+@register("logistic-outcomes")
+class LogisticOutcomes(Model):
+    """Logistic outcomes."""
+
+    def outcome(self, u, w):
+        return dist.Logistic(u, jnp.sqrt(3.0 * w) / math.pi)
 
 
 @register("contaminated")

@@ -25,7 +25,7 @@ kind = "mean-or-random"
 [[policy]]
 kind = "thompson"
 engine = { kind = "wide-laplace", factor = 1.2 }
-model = { kind = "contaminated", share = 0.05 }
+model = "logistic-outcomes"
 prior = "small-effects"
 """
 
