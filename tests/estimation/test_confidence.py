@@ -1,6 +1,7 @@
 """The radii compared with their printed formulas."""
 
 import math
+from contextlib import nullcontext
 
 import jax
 import jax.numpy as jnp
@@ -40,7 +41,7 @@ def printed(confidence, n, delta, corrected=False):
     def alphas(delta):
         a1 = front * math.sqrt(d * math.log((n + lam) / (delta * lam))) + math.sqrt(lam)
         a2 = math.sqrt(2 * d * s2**2 * ((math.log(confidence.c1 / delta) / confidence.c2) ** 2 + 1))
-        a3 = math.sqrt(2 * d * s2 * math.log(d / delta))
+        a3 = math.sqrt(2 * d * s2 * math.log((2 * d if corrected else d) / delta))
         return a1, a2, a3
 
     b1, b2, b3 = alphas(delta / 3)
@@ -69,7 +70,11 @@ def test_regret_bound_is_theorem_3(confidence, corrected):
     counted = growth * users if corrected else users
     unit = confidence.ridge * confidence.dimension
     expected = math.sqrt(8 * xi**2 * users * confidence.dimension * math.log((counted + unit) / unit))
-    assert float(confidence.regret_bound(users, delta, growth)) == pytest.approx(expected, rel=1e-14)
+    expected *= confidence.ridge**-0.5 if corrected else 1.0
+    with (
+        nullcontext() if corrected else pytest.warns(UserWarning, match="`ridge` is 0.7, below 1: Theorem 3")
+    ):
+        assert float(confidence.regret_bound(users, delta, growth)) == pytest.approx(expected, rel=1e-14)
 
 
 def test_known_values():
@@ -133,8 +138,9 @@ def test_numbers_may_change_without_a_new_compilation():
         ({"variance_max": 0.0}, "`variance_max` must be above 0, got 0.0"),
         ({"ridge": -1.0}, "`ridge` must be above 0"),
         ({"bound": math.nan}, "`bound` must be at least 0, got nan"),
+        ({"noise_scale": 0.9}, "`noise_scale` must be at least 1, got 0.9"),
         ({"dimension": 2.5}, "`dimension` must be a whole number"),
-        ({"version": "printed"}, "`version` must be one of 'paper', 'corrected'"),
+        ({"version": "printed"}, "`version` must be one of 'paper', 'corrected', 'explicit'"),
     ],
 )
 def test_unusable_settings_are_refused(change, message):
