@@ -34,6 +34,7 @@ References
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -207,7 +208,7 @@ class ConfidenceSets:
         return expected_regret_bound(self, users, growth, largest)
 
 
-def _check_scale(scale: float, formulas: Printed) -> float:
+def _check_scale(scale: Any, formulas: Printed) -> float:
     """Return κ, or raise if there is none where the formulas need it."""
     if formulas.needs_scale and isinstance(scale, float) and math.isinf(scale):
         raise InvalidInput(
