@@ -28,7 +28,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     prepare_jax()
     from hrprob.theory.page import verdicts_in_words
-    from hrprob.theory.play import write_theory
+    from hrprob.theory.report import write_theory
 
     say = printer(arguments)
     with named_as_options("seed"):

@@ -73,7 +73,7 @@ def _terms(theory: Theory) -> Figure:
             axes.plot(n, bound, color=colour, ls="--", label=symbol)
         axes.set(xscale="log", yscale="log", xlabel="samples n")
         axes.set_title(f"{design} design", loc="left")
-    panels[0].set_ylabel("norm in V⁻¹, times M_f")
+    panels[0].set_ylabel("norm in V⁻¹")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6)
     return figure
@@ -94,7 +94,7 @@ def _tightness(theory: Theory) -> Figure:
     labels = list(dict.fromkeys(_label(one) for one in findings))
     figure = Figure(figsize=(_WIDTH, 0.9 + 0.16 * len(labels)), layout="constrained")
     axes = figure.subplots()
-    least, most = 1e-4, 10.0
+    least, most = 1e-5, 10.0
     for one in findings:
         row = labels.index(_label(one)) + (0.17 if one.design == "adaptive" else -0.17)
         middle, low, high = (
@@ -152,7 +152,8 @@ def _slack(theory: Theory) -> Figure:
             middle = float(np.sqrt(means[place] * means[place - 1]))
             right.text(place - 0.5, middle * 1.25, f"{factor:,.3g}", ha="right", fontsize=6, color=look.color)
     left.set(xscale="log", yscale="log", xlabel="user t", ylabel="regret of a user")
-    left.legend(loc="upper right")
+    left.legend(loc="lower left")
+    left.set_ylim(bottom=1e-4)
     right.set(yscale="log", ylabel="bound on the regret")
     right.set_xticks(range(len(STEPS)), ["Σ w_t", "Σ 2ξ‖x‖", "largest ξ", "Cauchy", "potential"], rotation=20)
     right.legend(loc="lower right")
@@ -183,5 +184,5 @@ def _rates(theory: Theory) -> Figure:
     right.plot(users, 0.5 + 1.5 / np.log(users), color=GREY, ls=":", label="√(T ln³T)")
     right.axhline(1.0, color="#000000", lw=0.6)
     right.set(xscale="log", xlabel="users T", ylabel="growth exponent at δ = 1/T", ylim=(0.45, 1.05))
-    right.legend(loc="upper right")
+    right.legend(loc="center right")
     return figure

@@ -89,26 +89,31 @@ def evaluate(
             tight = _tightness(one, allowed, np.random.default_rng([seed, users]))
             failures = int(np.sum(one > 1.0 + _ROUNDING))
             low, high = failure_interval(failures, one.size)
+            median, ninety, most = (float(np.quantile(left[:, place], level)) for level in (0.5, 0.9, 1.0))
             findings.append(
                 Finding(
-                    inequality.key,
-                    inequality.reference,
-                    inequality.statement,
-                    design,
-                    version if inequality.depends_on_sets else "",
-                    users,
-                    float(np.median(quantities.n[:, place])),
-                    one.size,
-                    *(float(np.quantile(left[:, place], level)) for level in (0.5, 0.9, 1.0)),
-                    float(np.median(right[:, place])),
-                    *tight,
-                    failures,
-                    failures / one.size,
-                    low,
-                    high,
-                    allowed,
-                    verdict_on(failures, (low, high), allowed),
-                    inequality.note,
+                    key=inequality.key,
+                    reference=inequality.reference,
+                    statement=inequality.statement,
+                    design=design,
+                    version=version if inequality.depends_on_sets else "",
+                    users=users,
+                    n=float(np.median(quantities.n[:, place])),
+                    replications=one.size,
+                    left_median=median,
+                    left_90=ninety,
+                    left_most=most,
+                    right=float(np.median(right[:, place])),
+                    tightness=tight[0],
+                    tightness_low=tight[1],
+                    tightness_high=tight[2],
+                    failures=failures,
+                    share=failures / one.size,
+                    share_low=low,
+                    share_high=high,
+                    allowed=allowed,
+                    verdict=verdict_on(failures, (low, high), allowed),
+                    note=inequality.note,
                 )
             )
     return findings

@@ -119,8 +119,8 @@ def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
             f"{one.potential_bound:.1f}; the regret {mean['regret']:,.0f} is enlarged by the factors {steps}"
         )
         made.append((failing == 0, words))
-    for version, one in theory.rates.items():
-        first = one.first_below_random
+    for version, bound in theory.rates.items():
+        first = bound.first_below_random
         when = f"{first:.2g} users" if math.isfinite(first) else "more than 10¹⁵ users"
         words = (
             f"Theorem 3's bound ({version}, C₃ = C₄ = 1, δ = {DELTA:g}) is below a random choice's regret "
@@ -220,7 +220,11 @@ def _add_table(page: Report, theory: Theory, design: str) -> None:
 
 
 def _number(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:,.3g}"
+    if math.isinf(value):
+        return "∞"
+    rounded = f"{value:,.3g}"
+    # A ratio is compared with 1, across which it must not be rounded.
+    return f"{value:.6g}" if rounded == "1" and value != 1.0 else rounded
 
 
 def _percent(share: float) -> str:
