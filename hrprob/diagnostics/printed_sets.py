@@ -160,7 +160,7 @@ def compare_sets(
     posterior: PosteriorSets = jax.tree.map(lambda *leaves: np.concatenate(leaves), *compared)
     whose = f"laplace, gaussian outcomes, {prior.kind} prior"
     return _dataset(every, posterior, sets, radii, delta, wanted).assign_attrs(
-        ridge=float(ridge), posterior=whose, noise_scale=scale_of(problem.noise)
+        ridge=float(ridge), posterior=whose, noise_scale=_known_scale(problem)
     )
 
 
@@ -183,10 +183,10 @@ def _check_reached(errors: np.ndarray, design: Design, wanted: np.ndarray) -> No
 def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> dict[str, ConfidenceSets]:
     """Return the confidence sets of both versions.
 
-    Where the noise has no sub-Gaussian scale no set is proved, and those for normal noise are returned: a
+    Where the noise has no sub-Gaussian scale, or none that is known, no set is proved, and those for normal noise are returned: a
     reader then sees how they do.
     """
-    scale = scale_of(problem.noise)
+    scale = _known_scale(problem)
     largest = float(problem.link(problem.bounds.phi)) if variance_max is None else variance_max
     return {
         version: ConfidenceSets(
@@ -201,6 +201,14 @@ def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> 
         )
         for version in COMPARED
     }
+
+
+def _known_scale(problem: Problem) -> float:
+    """Return the sub-Gaussian scale of the noise; infinite also where it cannot be computed."""
+    try:
+        return scale_of(problem.noise)
+    except InvalidInput:
+        return math.inf
 
 
 def radius_of(sets: ConfidenceSets, parameter: str, n: Any, delta: Any) -> Any:

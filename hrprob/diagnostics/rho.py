@@ -188,7 +188,7 @@ def _scale_verdict(result: RhoResult) -> list[Verdict]:
     if math.isfinite(next(iter(result.sets.values())).attrs["noise_scale"]):
         return []
     words = (
-        "the noise has no sub-Gaussian scale (its tails are heavier than those of every normal density): no version of the "
+        "the noise has no sub-Gaussian scale, or none that is known (tails may be heavier than normal): no version of the "
         "sets is proved for it, and the radii shown are those for normal noise"
     )
     return [Verdict(None, words)]
@@ -228,7 +228,7 @@ def _contributions_verdict(design: str, made: xarray.Dataset) -> Verdict:
     return Verdict(
         None,
         f"Contributions to the factor {float(last.total):.0f} at n = {int(last.n):,} ({design} design): {float(last.union):.1f} "
-        f"from the union over n (δ/n²), {float(last.scale):.1f} from σ²_max in place of σ_max (and L² of L), "
+        f"from the union over n (δ/n²), {float(last.scale):.1f} from σ²_max in place of σ_max (and L² of L, and ln(d/δ) of ln(2d/δ)), "
         f"{float(last['product']):.1f} from α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which is {100 * float(last.share_of_product):.0f} % of ρ_n, "
         f"{float(last.rest):.1f} from the rest of the bound (which has C₁ = C₂ = 1, as the theory gives no values, and must "
         f"hold at every truth and design), and {float(last.simultaneity):.2f} from simultaneity in n, which is no loss",
