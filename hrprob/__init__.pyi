@@ -10,6 +10,7 @@ from . import plot as plot
 from . import plugins as plugins
 from . import policies as policies
 from . import problem as problem
+from . import theory as theory
 
 # What is raised for an input that cannot be used.
 from ._core.errors import InvalidInput as InvalidInput

@@ -4,8 +4,8 @@ A command declares its arguments, calls a function of the library that any progr
 Nothing heavy is imported before a command needs it, so ``hrprob --help`` answers at once.
 
 ===================================================================  ===================================
-``run``, ``reproduce``, ``fit``, ``compare``, ``suite``,             the commands
-``diagnose``, ``policies``
+``run``, ``reproduce``, ``theory``, ``fit``, ``compare``,            the commands
+``suite``, ``diagnose``, ``policies``
 ``main``                                                             parser, exit codes, signals
 ``shared``                                                           common options and printing
 ``jax_setup``                                                        float64 and the compilation cache

@@ -23,13 +23,13 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import hrprob
-from hrprob.cli import compare, diagnose, fit, policies, reproduce, run, suite
+from hrprob.cli import compare, diagnose, fit, policies, reproduce, run, suite, theory
 
 __all__ = ["COMMANDS", "console_main", "main", "make_parser"]
 
 COMMANDS = {
     module.COMMAND.name: module.COMMAND
-    for module in (run, reproduce, fit, compare, suite, diagnose, policies)
+    for module in (run, reproduce, theory, fit, compare, suite, diagnose, policies)
 }
 
 

@@ -1,7 +1,7 @@
 """Why is ρ_n so much larger than the quantile of the error? Contributions of each step of the bound.
 
 ρ_n/quantile is a product of five factors, removed in this order: the union over n (δ/n² in place of
-δ), σ²_max where σ_max belongs (and L² in place of L), the product α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾) that accounts for
+δ), σ²_max where κ·σ_max belongs (and L² in place of L, ln(d/δ) in place of ln(2d/δ)), the product α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾) that accounts for
 the unknown θ*, the rest of the bound above the simultaneous quantile over data sets, and simultaneity
 itself.
 """

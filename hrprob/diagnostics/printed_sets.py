@@ -34,9 +34,11 @@ from hrprob._core.precision import float64
 from hrprob.diagnostics.designs import Design, sample_sizes
 from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
 from hrprob.estimation import glse
-from hrprob.estimation.confidence import VERSIONS, ConfidenceSets
+from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.estimation.posterior.target import Target
+from hrprob.estimation.versions import COMPARED
 from hrprob.models import Setting, Stays, make_model, make_prior
+from hrprob.noise.sub_gaussian import scale_of
 from hrprob.numerics.products import quadratic_form
 from hrprob.problem import Problem
 from hrprob.simulation.data_sets import DataSets, gather_blocks
@@ -158,7 +160,7 @@ def compare_sets(
     posterior: PosteriorSets = jax.tree.map(lambda *leaves: np.concatenate(leaves), *compared)
     whose = f"laplace, gaussian outcomes, {prior.kind} prior"
     return _dataset(every, posterior, sets, radii, delta, wanted).assign_attrs(
-        ridge=float(ridge), posterior=whose
+        ridge=float(ridge), posterior=whose, noise_scale=_known_scale(problem)
     )
 
 
@@ -179,7 +181,12 @@ def _check_reached(errors: np.ndarray, design: Design, wanted: np.ndarray) -> No
 
 
 def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> dict[str, ConfidenceSets]:
-    """Return the confidence sets of both versions."""
+    """Return the confidence sets of both versions.
+
+    Where the noise has no sub-Gaussian scale, or none that is known, no set is proved, and those for normal noise are returned: a
+    reader then sees how they do.
+    """
+    scale = _known_scale(problem)
     largest = float(problem.link(problem.bounds.phi)) if variance_max is None else variance_max
     return {
         version: ConfidenceSets(
@@ -190,9 +197,18 @@ def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> 
             bound=problem.bounds.phi,
             bound_theta=problem.bounds.theta,
             version=version,
+            noise_scale=scale if math.isfinite(scale) else 1.0,
         )
-        for version in VERSIONS
+        for version in COMPARED
     }
+
+
+def _known_scale(problem: Problem) -> float:
+    """Return the sub-Gaussian scale of the noise; infinite also where it cannot be computed."""
+    try:
+        return scale_of(problem.noise)
+    except InvalidInput:
+        return math.inf
 
 
 def radius_of(sets: ConfidenceSets, parameter: str, n: Any, delta: Any) -> Any:

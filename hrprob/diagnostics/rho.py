@@ -24,7 +24,7 @@ from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.printed_sets import TooFewRounds, compare_sets
 from hrprob.diagnostics.study import DELTA
-from hrprob.estimation.confidence import VERSIONS
+from hrprob.estimation.versions import COMPARED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -160,7 +160,7 @@ def _plain(prefix: str, design: str, n: int, row: xarray.Dataset) -> dict[str, A
         "factor{}": "factor",
         "factor{}_se": "factor_se",
     }
-    for version in VERSIONS:
+    for version in COMPARED:
         one, suffix = row.sel(version=version), "" if version == "paper" else f"_{version}"
         numbers |= {key.format(version): finite(one[name]) for key, name in of_version.items()}
         numbers |= {key.format(suffix): finite(one[name]) for key, name in suffixed.items()}
@@ -179,7 +179,19 @@ def rho_verdicts(result: RhoResult) -> list[Verdict]:
         _design_verdict(design, dataset, result.contributions[design])
         for design, dataset in result.sets.items()
     ]
-    return [*left_out, *by_design, _contributions_verdict(*next(iter(result.contributions.items())))]
+    contributions_of = _contributions_verdict(*next(iter(result.contributions.items())))
+    return [*left_out, *_scale_verdict(result), *by_design, contributions_of]
+
+
+def _scale_verdict(result: RhoResult) -> list[Verdict]:
+    """Return that the sets are not proved, where the noise has no sub-Gaussian scale."""
+    if math.isfinite(next(iter(result.sets.values())).attrs["noise_scale"]):
+        return []
+    words = (
+        "the noise has no sub-Gaussian scale, or none that is known (tails may be heavier than normal): no version of the "
+        "sets is proved for it, and the radii shown are those for normal noise"
+    )
+    return [Verdict(None, words)]
 
 
 def _design_verdict(design: str, dataset: xarray.Dataset, made: xarray.Dataset) -> Verdict:
@@ -216,7 +228,7 @@ def _contributions_verdict(design: str, made: xarray.Dataset) -> Verdict:
     return Verdict(
         None,
         f"Contributions to the factor {float(last.total):.0f} at n = {int(last.n):,} ({design} design): {float(last.union):.1f} "
-        f"from the union over n (δ/n²), {float(last.scale):.1f} from σ²_max in place of σ_max (and L² of L), "
+        f"from the union over n (δ/n²), {float(last.scale):.1f} from σ²_max in place of σ_max (and L² of L, and ln(d/δ) of ln(2d/δ)), "
         f"{float(last['product']):.1f} from α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which is {100 * float(last.share_of_product):.0f} % of ρ_n, "
         f"{float(last.rest):.1f} from the rest of the bound (which has C₁ = C₂ = 1, as the theory gives no values, and must "
         f"hold at every truth and design), and {float(last.simultaneity):.2f} from simultaneity in n, which is no loss",
@@ -249,9 +261,9 @@ def _write_radii(page: Page, result: RhoResult, parameter: str) -> None:
         ]
         factors = [
             with_error(row.factor.sel(version=version), row.factor_se.sel(version=version))
-            for version in VERSIONS
+            for version in COMPARED
         ]
-        radii = [float(row.radius.sel(version=version)) for version in VERSIONS]
+        radii = [float(row.radius.sel(version=version)) for version in COMPARED]
         decades = float(row.log_volume_ratio.sel(version="paper")) / np.log(10)
         rows.append([design, n, *radii, *with_errors, *factors, f"10^{decades:.1f}"])
     columns = [_NAMES[parameter][1], "corrected", "quantile", "all n at once", "posterior radius"]
@@ -267,9 +279,9 @@ def _write_coverages(page: Page, result: RhoResult, parameter: str) -> None:
     rows = []
     for design, n, row in _rows(result, parameter):
         kinds = ("coverage", "coverage_simultaneous")
-        printed = [percent(row[kind].sel(version=version)) for version in VERSIONS for kind in kinds]
+        printed = [percent(row[kind].sel(version=version)) for version in COMPARED for kind in kinds]
         posterior = [percent(row.posterior_coverage), percent(row.ellipsoid_coverage)]
-        mass = [percent(row.posterior_mass.sel(version=version)) for version in VERSIONS]
+        mass = [percent(row.posterior_mass.sel(version=version)) for version in COMPARED]
         rows.append([design, n, *printed, *posterior, *mass])
     printed = ["printed", "printed, up to n", "corrected", "corrected, up to n"]
     posterior = ["posterior radius", "posterior's ellipsoid", "mass in printed", "mass in corrected"]

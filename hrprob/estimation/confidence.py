@@ -4,6 +4,7 @@ r"""Confidence sets of the GLSE: their radii, and ξ, the width of the HR-UCB in
 symbol     name                             where
 =========  ===============================  ==============================================
 σ²_max     ``variance_max``                 Section 3, the largest variance of an outcome
+κ          ``noise_scale``                  Remark 5, sub-Gaussian scale of the standardised noise
 λ, d       ``ridge``, ``dimension``         Section 4.1
 M_f, L     ``slope``, ``bound``             Section 3, slope of the link and bound of ‖φ*‖
 C₁, C₂     ``c1``, ``c2``                   Lemma 3; the paper gives no values
@@ -17,8 +18,12 @@ C₃, C₄     ``c3``, ``c4``                   Theorem 2; :mod:`hrprob.estimati
 Regret_T   ``confidence.regret_bound``      Theorem 3; :mod:`hrprob.estimation.regret_bound`
 =========  ===============================  ==============================================
 
-There are two versions: ``paper`` is as printed, ``corrected`` has the errors of the print
-corrected; :mod:`hrprob.estimation.versions` lists the differences.
+There are three versions: ``paper`` is as printed, ``corrected`` has the errors of the print corrected, ``explicit``
+has besides an α⁽²⁾ without unknown constants. :mod:`hrprob.estimation.versions` lists the differences, and says which
+version is proved for which design.
+
+Under noise that is not normal, ``corrected`` and ``explicit`` use κ·σ_max for σ_max in α⁽¹⁾ and α⁽³⁾. α⁽²⁾ is about squares of
+noise: ``corrected`` assumes that C₁ and C₂ suit their tails, as the print does; ``explicit`` uses what κ implies for them.
 
 References
 ----------
@@ -28,15 +33,18 @@ References
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from hrprob._core.errors import check_choice, check_count, check_number
+from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob._core.precision import float64
 from hrprob._core.records import record, set_frozen
 from hrprob.estimation.arguments import check_at_least_one, check_delta
-from hrprob.estimation.regret_bound import regret_bound
+from hrprob.estimation.regret_bound import expected_regret_bound, regret_bound
 from hrprob.estimation.versions import VERSIONS, Printed
 
 __all__ = ["VERSIONS", "ConfidenceSets"]
@@ -73,12 +81,18 @@ class ConfidenceSets:
         Bound of ‖θ*‖: 1 in the paper; the version ``corrected`` uses the value given.
     c1, c2, c3, c4 : float
         Constants for which the theory gives no values.
-    version : {"paper", "corrected"}
-        As printed, or corrected (:mod:`hrprob.estimation.versions`).
+    version : {"paper", "corrected", "explicit"}
+        As printed, corrected, or corrected without unknown constants in α⁽²⁾
+        (:mod:`hrprob.estimation.versions`).
+    noise_scale : float
+        κ ≥ 1, the sub-Gaussian scale of the standardised noise: ``noise.sub_gaussian_scale``. 1 for normal noise. The
+        version ``paper`` does not use it.
 
     Notes
     -----
-    The sets assume contexts of norm at most 1, ‖θ*‖ ≤ ``bound_theta`` and ‖φ*‖ ≤ L.
+    The sets assume contexts of norm at most 1, ‖θ*‖ ≤ ``bound_theta``, ‖φ*‖ ≤ L and variances of at most σ²_max. That
+    for θ* is proved for contexts picked by a policy too (``corrected``, ``explicit``); that for φ* is proved for fixed
+    contexts only (``explicit``).
 
     Examples
     --------
@@ -99,6 +113,7 @@ class ConfidenceSets:
     c3: float = 1.0
     c4: float = 1.0
     version: str = "paper"
+    noise_scale: float = 1.0
 
     def __post_init__(self) -> None:
         for names, strictly in ((_POSITIVE, True), (_NOT_NEGATIVE, False)):
@@ -109,6 +124,7 @@ class ConfidenceSets:
             self, dimension=check_count("dimension", self.dimension, remedy="it is the length of a context")
         )
         check_choice("version", self.version, tuple(VERSIONS))
+        set_frozen(self, noise_scale=_check_scale(self.noise_scale, self._formulas))
 
     @property
     def _formulas(self) -> Printed:
@@ -118,29 +134,35 @@ class ConfidenceSets:
     def alpha1(self, n: ArrayLike, delta: ArrayLike) -> jax.Array:
         r"""Return :math:`\sigma^2_{\max}\sqrt{d \ln((n+\lambda)/(\delta\lambda))} + \sqrt\lambda`.
 
-        The version ``corrected`` has the factor :math:`\sigma_{\max}` instead of :math:`\sigma^2_{\max}`, and
-        :math:`\sqrt\lambda` times the bound of ‖θ*‖.
+        The version ``corrected`` has the factor :math:`\kappa\sigma_{\max}` instead of :math:`\sigma^2_{\max}`,
+        :math:`\sqrt\lambda` times the bound of ‖θ*‖, and in one dimension :math:`2\ln(1/\delta)`.
         """
         n, delta = check_at_least_one(n), check_delta(delta)
-        spread = jnp.sqrt(self.dimension * jnp.log((n + self.ridge) / (delta * self.ridge)))
-        scale, norm = (
-            self._formulas.noise_scale(self.variance_max),
-            self._formulas.theta_norm(self.bound_theta),
-        )
-        return spread * scale + jnp.sqrt(self.ridge) * norm
+        formulas = self._formulas
+        squared = self.dimension * jnp.log((n + self.ridge) / (delta * self.ridge))
+        more = formulas.log_delta_weight(self.dimension) - self.dimension
+        spread = jnp.sqrt(squared if more == 0 else squared - more * jnp.log(delta))
+        scale = formulas.noise_scale(self.variance_max, self.noise_scale)
+        return spread * scale + jnp.sqrt(self.ridge) * formulas.theta_norm(self.bound_theta)
 
     @float64
     def alpha2(self, delta: ArrayLike) -> jax.Array:
-        r"""Return :math:`\sqrt{2d\,\sigma^4_{\max}((\ln(C_1/\delta)/C_2)^2 + 1)}`."""
-        delta = check_delta(delta)
-        tail = jnp.log(self.c1 / delta) / self.c2
-        return jnp.sqrt(2.0 * self.dimension * (tail**2 + 1.0)) * self.variance_max
+        r"""Return :math:`\sqrt{2d\,\sigma^4_{\max}((\ln(C_1/\delta)/C_2)^2 + 1)}`.
+
+        The version ``explicit`` has the bound derived in :mod:`hrprob.estimation.versions`.
+        """
+        bound: jax.Array = self._formulas.alpha2(self, check_delta(delta))
+        return bound
 
     @float64
     def alpha3(self, delta: ArrayLike) -> jax.Array:
-        r"""Return :math:`\sqrt{2d\,\sigma^2_{\max} \ln(d/\delta)}`."""
-        delta = check_delta(delta)
-        return jnp.sqrt(2.0 * self.dimension * self.variance_max * jnp.log(self.dimension / delta))
+        r"""Return :math:`\sqrt{2d\,\sigma^2_{\max} \ln(d/\delta)}`.
+
+        The version ``corrected`` has :math:`\kappa^2\sigma^2_{\max}` and :math:`\ln(2d/\delta)`.
+        """
+        delta, formulas = check_delta(delta), self._formulas
+        variance = formulas.alpha3_variance(self.variance_max, self.noise_scale)
+        return jnp.sqrt(2.0 * self.dimension * variance * jnp.log(formulas.tails(self.dimension) / delta))
 
     @float64
     def rho(self, n: ArrayLike, delta: ArrayLike) -> jax.Array:
@@ -175,3 +197,26 @@ class ConfidenceSets:
         See :func:`hrprob.estimation.regret_bound.regret_bound`; ``growth`` is K, at least 1.
         """
         return regret_bound(self, users, delta, growth)
+
+    def expected_regret_bound(
+        self, users: ArrayLike, growth: ArrayLike, largest: ArrayLike = 0.0
+    ) -> jax.Array:
+        """Return the bound on the expected regret after ``users`` users, from δ = 1/T.
+
+        See :func:`hrprob.estimation.regret_bound.expected_regret_bound`; ``largest`` is the most that one user can cost.
+        """
+        return expected_regret_bound(self, users, growth, largest)
+
+
+def _check_scale(scale: Any, formulas: Printed) -> float:
+    """Return κ, or raise if there is none where the formulas need it."""
+    if formulas.needs_scale and isinstance(scale, float) and math.isinf(scale):
+        raise InvalidInput(
+            "noise_scale",
+            "must be finite",
+            scale,
+            "this noise has no sub-Gaussian scale, E exp(se) is infinite (as with Student-t tails), and the proofs of "
+            'the sets fail; use version or radius "paper", which ignores the noise, or "calibrated" or "constant" radii',
+        )
+    remedy = "it is the sub-Gaussian scale of a noise of variance 1, see `noise.sub_gaussian_scale`"
+    return scale if math.isinf(scale) else check_number("noise_scale", scale, low=1, remedy=remedy)

@@ -139,12 +139,17 @@ class GLSE:
         version: str = "paper",
         c1: float = 1.0,
         c2: float = 1.0,
+        noise_scale: float = 1.0,
     ) -> tuple[Ellipsoid, Ellipsoid]:
         r"""Return the confidence sets for θ* and for φ*.
 
-        The first has radius :math:`\alpha^{(1)}_n(\delta)` and misses θ* with probability at most δ;
-        the second has radius :math:`\rho_n(\delta/n^2)` and misses φ* with probability at most 2δ.
-        Both statements hold for all n simultaneously.
+        The first has radius :math:`\alpha^{(1)}_n(\delta)` and misses θ* with probability at most δ; the second has radius
+        :math:`\rho_n(\delta/n^2)` and misses φ* with probability at most 2δ. Both statements hold for all n simultaneously,
+        and rest on this: rows of norm at most 1, ‖θ*‖ ≤ 1, ‖φ*‖ ≤ ``bound``, variances of at most
+        ``variance_max``, noise of sub-Gaussian scale at most ``noise_scale`` times its standard deviation. For θ* they
+        are proved in the versions ``corrected`` and ``explicit``, also for contexts picked by a policy; for φ* in the version
+        ``explicit``, for contexts that do not depend on the noise. As printed they are proved for neither
+        (:mod:`hrprob.estimation.versions`).
 
         Parameters
         ----------
@@ -154,10 +159,12 @@ class GLSE:
             :math:`\sigma^2_{\max}`; f(``bound``) by default.
         bound : float, optional
             L, the bound of ‖φ*‖; by default offset/slope, the largest bound for which f ≥ 0.
-        version : {"paper", "corrected"}
+        version : {"paper", "corrected", "explicit"}
             See :class:`~hrprob.estimation.confidence.ConfidenceSets`.
         c1, c2 : float
             Constants of :math:`\alpha^{(2)}`, for which the theory gives no values.
+        noise_scale : float
+            κ, the sub-Gaussian scale of the standardised noise: ``noise.sub_gaussian_scale``.
         """
         self._check_fitted()
         if self.largest_norm_ > 1.0 + 1e-9:
@@ -177,6 +184,7 @@ class GLSE:
             c1=c1,
             c2=c2,
             version=version,
+            noise_scale=noise_scale,
         )
         shape = np.asarray(self.statistics_.gram) + self.ridge * np.eye(self.n_features_in_)
         n = self.n_samples_

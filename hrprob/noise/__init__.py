@@ -11,6 +11,7 @@ symbol       name                       where
 Ψ(z)         ``noise.cdf``              probability of reneging at z = (β − u)/√w
 1 − Ψ(z)     ``noise.survival``         probability of an outcome above a threshold
 1/Ψ(z)       ``noise.reciprocal_cdf``   expected lifetime at z
+R            ``sub_gaussian_scale``     Remark 5, at least 1: R·σ_max in the confidence sets
 ===========  =========================  ==============================================
 
 ==================  ==================================================================

@@ -22,6 +22,7 @@ optional                    used for
 ``mean_reciprocal_cdf``     uniform levels that are hidden, in closed form
 ``normal_components``       normal levels that are redrawn, in closed form
 ``fourth_moment``           standard errors of variance estimates
+``sub_gaussian_scale``      confidence sets; by default integrated numerically (:mod:`hrprob.noise.sub_gaussian`)
 ==========================  =================================================================================
 """
 
@@ -41,6 +42,7 @@ from jax.typing import ArrayLike
 from hrprob._core.precision import float64
 from hrprob._core.random_numbers import Source
 from hrprob._core.registry import Registry
+from hrprob.noise.sub_gaussian import integrated_scale
 
 __all__ = ["NOISES", "Noise", "Tailed", "compiled", "normal_peak", "real", "register"]
 
@@ -65,6 +67,11 @@ class Noise(Protocol):
     @property
     def lowest(self) -> Any:
         """The least value that a draw can have; −∞ if there is none."""
+        ...
+
+    @property
+    def sub_gaussian_scale(self) -> float:
+        """The least R with E exp(se) ≤ exp(R²s²/2) for every s, at least 1; ∞ if there is none."""
         ...
 
     def pdf(self, z: ArrayLike) -> jax.Array:
@@ -156,6 +163,11 @@ class Tailed:
     def fourth_moment(self) -> float | None:
         """E[e⁴], which gives the variance of squared outcomes; None if it is not known to be finite."""
         return None if self.tail is None else _fourth_moment(self)
+
+    @property
+    def sub_gaussian_scale(self) -> float:
+        """The least R with E exp(se) ≤ exp(R²s²/2) for every s, integrated numerically; ∞ if there is none."""
+        return integrated_scale(self)
 
     def peak(self, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return the place and the width of the bump of exp(−t²/2)/Ψ(shift + slope·t) far below."""

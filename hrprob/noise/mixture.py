@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_number
@@ -22,6 +23,7 @@ from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
 from hrprob.noise.base import Tailed, real, register
 from hrprob.noise.normal import NORMAL
+from hrprob.noise.sub_gaussian import excess_exponential, largest_scale
 
 __all__ = ["Mixture"]
 
@@ -101,6 +103,30 @@ class Mixture(Tailed):
     def sharp_turns(self) -> tuple[Any, ...]:
         """All turns: one component takes over from the other within a few of its standard deviations."""
         return self.turns
+
+    @property
+    def sub_gaussian_scale(self) -> float:
+        r"""The least R with E exp(se) ≤ exp(R²s²/2) for every s, from ln M in closed form.
+
+        .. math:: M(s) = p\,e^{m_1 s + s_1^2 s^2/2} + (1-p)\,e^{m_2 s + s_2^2 s^2/2}
+
+        Its square is at least that of the wider component's sd, the limit as s → ±∞.
+        """
+        weights, means, sds = (
+            np.array(part, dtype=float) for part in zip(*self.normal_components(), strict=True)
+        )
+        within = float(np.sum(weights * sds**2))
+
+        def log_mgf(s: np.ndarray) -> np.ndarray:
+            exponent = means * s[:, None] + 0.5 * (sds * s[:, None]) ** 2
+            top = np.max(exponent, axis=1)
+            near = np.minimum(exponent, 1.0)
+            # The means cancel exactly in Σ p·m, and what is left is a sum of positive terms.
+            small = np.log1p(np.sum(weights * excess_exponential(near), axis=1) + 0.5 * within * s**2)
+            large = top + np.log(np.sum(weights * np.exp(exponent - top[:, None]), axis=1))
+            return np.where(top < 1.0, small, large)
+
+        return largest_scale(log_mgf, limit=float(np.max(sds)) ** 2, most=1e4)
 
     @float64
     def components(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:

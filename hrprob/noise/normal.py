@@ -60,6 +60,7 @@ class Normal:
     turns: ClassVar[tuple[float, ...]] = ()
     lowest: ClassVar[float] = -math.inf
     fourth_moment: ClassVar[float] = 3.0
+    sub_gaussian_scale: ClassVar[float] = 1.0
 
     @float64
     def pdf(self, z: ArrayLike) -> jax.Array:

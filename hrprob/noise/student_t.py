@@ -90,6 +90,11 @@ class StudentT(Tailed):
         return 3.0 * (self.df - 2.0) / (self.df - 4.0) if self.df > 4.0 else None
 
     @property
+    def sub_gaussian_scale(self) -> float:
+        """Infinite: E exp(se) is, for every s ≠ 0."""
+        return math.inf
+
+    @property
     def turns(self) -> tuple[Any, ...]:
         """Points, on both sides, where ψ ceases to fall like a normal density; and points below, where it falls like a power."""
         near = tuple(sign * k * self.scale for k in _TURNS for sign in (-1.0, 1.0))

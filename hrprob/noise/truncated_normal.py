@@ -121,6 +121,20 @@ class TruncatedNormal(Tailed):
         """The lower cut if it is hard; else −∞."""
         return -self.width / self.shape.sd if self.edge == 0 else -math.inf
 
+    @property
+    def sub_gaussian_scale(self) -> float:
+        """Exactly 1, the standard deviation, whatever width and edge.
+
+        ψ = exp(−V) with V even and V' convex above 0, so the third derivative of ln E exp(se) is at most 0 for
+        s ≥ 0 (the GHS inequality [1]_): the second one is largest at s = 0, where it is the variance, 1.
+
+        References
+        ----------
+        .. [1] R. S. Ellis, J. L. Monroe, C. M. Newman, "The GHS and other correlation inequalities for a
+           class of even ferromagnets", Communications in Mathematical Physics 46, 1976.
+        """
+        return 1.0
+
     def log_density(self, z: jax.Array) -> jax.Array:
         """Return ln ψ(z)."""
         e = z * self.shape.sd

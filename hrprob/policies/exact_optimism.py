@@ -64,7 +64,7 @@ class HRUCBExact(HRUCB):
         The sample set and the radii of the confidence sets; see :mod:`hrprob.policies.radii`.
     c3, c4
         Not used: no bound on the derivatives of h is needed.
-    ridge, variance_floor, samples, eager, warmup
+    ridge, variance_floor, project, samples, eager, warmup
         As for every policy on the GLSE.
 
     Examples

@@ -41,7 +41,7 @@ class HRUCB(Optimist, GLSELearner):
         K, the growth of the sample set per user.
     delta : float, default 0.1
         δ, the probability that a confidence set misses the truth.
-    radius : {"paper", "corrected", "released", "constant", "calibrated"}, default "released"
+    radius : {"paper", "corrected", "explicit", "released", "constant", "calibrated"}, default "released"
         The radii of the confidence sets; see :mod:`hrprob.policies.radii`.
     xi : float, optional
         The radius itself, with ``radius="constant"``.
@@ -49,7 +49,7 @@ class HRUCB(Optimist, GLSELearner):
         σ²_max; by default f at the bound of ‖φ‖.
     c1, c2, c3, c4 : float, default 1
         Constants for which the theory gives no values; c3 and c4 may be "computed".
-    ridge, variance_floor, samples, eager, warmup
+    ridge, variance_floor, project, samples, eager, warmup
         As for every policy on the GLSE.
 
     Examples

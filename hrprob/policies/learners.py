@@ -13,9 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from hrprob._core.errors import check_number
+from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.records import record, set_frozen
 from hrprob.estimation import glse, weighted
+from hrprob.estimation.projection import project
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Seen
 from hrprob.policies.sample_set import Learner
@@ -113,7 +114,7 @@ class RidgeLearner(Learner):
         return RidgeState(state.sample_size + seen.sampled, inverse, sum_rx, contract(inverse, sum_rx))
 
 
-@record()
+@record(static=("project",))
 class GLSELearner(Learner):
     """A policy that estimates mean and variance by the GLSE.
 
@@ -123,14 +124,21 @@ class GLSELearner(Learner):
         λ, above 0.
     variance_floor : float, default 0.01
         The smallest estimated variance: f(φ̂ᵀx) is clipped to it from below.
+    project : bool, default False
+        Whether values are computed at the estimates projected onto the balls of the problem's bounds, in the norm
+        of V, as Lemma 6 of the paper needs (:mod:`hrprob.estimation.projection`). The estimates themselves, and the
+        residuals in φ̂, stay as they are.
     """
 
     has_leverage: ClassVar[bool] = True
 
     ridge: Any = dataclasses.field(default=1.0, kw_only=True)
     variance_floor: Any = dataclasses.field(default=0.01, kw_only=True)
+    project: bool = dataclasses.field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.project, bool):
+            raise InvalidInput("project", "must be true or false", self.project, "it projects the estimates")
         floor_remedy = "f(φ̂ᵀx) can be negative and is clipped to this"
         set_frozen(
             self,
@@ -157,8 +165,12 @@ class GLSELearner(Learner):
 
     def plug_in(self, state: GLSEState, contexts: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return the estimated mean and variance of each context (actions, d)."""
-        u = contract(contexts, state.estimates.theta)
-        variance = self.known.link(contract(contexts, state.estimates.phi))
+        theta, phi, inverse = state.estimates
+        if self.project:
+            bounds = self.known.bounds
+            theta, phi = project(theta, inverse, bounds.theta), project(phi, inverse, bounds.phi)
+        u = contract(contexts, theta)
+        variance = self.known.link(contract(contexts, phi))
         return u, jnp.maximum(variance, self.variance_floor)
 
 

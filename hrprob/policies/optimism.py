@@ -57,7 +57,7 @@ class Optimist(Learner):
         K, the growth of the sample set per user.
     delta : float, default 0.1
         δ, the probability that a confidence set misses the truth.
-    radius : {"paper", "corrected", "released", "constant", "calibrated"}, default "released"
+    radius : {"paper", "corrected", "explicit", "released", "constant", "calibrated"}, default "released"
         The radii of the sets; see :mod:`hrprob.policies.radii`.
     xi : float, optional
         The radius itself, with ``radius="constant"``.

@@ -29,6 +29,9 @@ def test_contributions_multiply_to_the_gap(compared):
     words = rho_verdicts(RhoResult({"fixed": found}, {"fixed": parts}, {}))
     assert [verdict.good for verdict in words] == [True, None]
     assert "union over n" in words[-1].words
+    # Without a sub-Gaussian scale of the noise, a reader is told that nothing is proved.
+    unproved = RhoResult({"fixed": found.assign_attrs(noise_scale=np.inf)}, {"fixed": parts}, {})
+    assert "no version of the sets is proved" in rho_verdicts(unproved)[0].words
     assert found.reached.values.tolist() == [40, 40, 40]
     assert np.all((found.quantile_se > 0) & (found.quantile_se < found["quantile"]))
 

@@ -1,6 +1,7 @@
 """The radii compared with their printed formulas."""
 
 import math
+from contextlib import nullcontext
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob.estimation.confidence import ConfidenceSets
@@ -40,7 +42,7 @@ def printed(confidence, n, delta, corrected=False):
     def alphas(delta):
         a1 = front * math.sqrt(d * math.log((n + lam) / (delta * lam))) + math.sqrt(lam)
         a2 = math.sqrt(2 * d * s2**2 * ((math.log(confidence.c1 / delta) / confidence.c2) ** 2 + 1))
-        a3 = math.sqrt(2 * d * s2 * math.log(d / delta))
+        a3 = math.sqrt(2 * d * s2 * math.log((2 * d if corrected else d) / delta))
         return a1, a2, a3
 
     b1, b2, b3 = alphas(delta / 3)
@@ -69,7 +71,11 @@ def test_regret_bound_is_theorem_3(confidence, corrected):
     counted = growth * users if corrected else users
     unit = confidence.ridge * confidence.dimension
     expected = math.sqrt(8 * xi**2 * users * confidence.dimension * math.log((counted + unit) / unit))
-    assert float(confidence.regret_bound(users, delta, growth)) == pytest.approx(expected, rel=1e-14)
+    expected *= confidence.ridge**-0.5 if corrected else 1.0
+    with (
+        nullcontext() if corrected else pytest.warns(UserWarning, match="`ridge` is 0.7, below 1: Theorem 3")
+    ):
+        assert float(confidence.regret_bound(users, delta, growth)) == pytest.approx(expected, rel=1e-14)
 
 
 def test_known_values():
@@ -133,8 +139,9 @@ def test_numbers_may_change_without_a_new_compilation():
         ({"variance_max": 0.0}, "`variance_max` must be above 0, got 0.0"),
         ({"ridge": -1.0}, "`ridge` must be above 0"),
         ({"bound": math.nan}, "`bound` must be at least 0, got nan"),
+        ({"noise_scale": 0.9}, "`noise_scale` must be at least 1, got 0.9"),
         ({"dimension": 2.5}, "`dimension` must be a whole number"),
-        ({"version": "printed"}, "`version` must be one of 'paper', 'corrected'"),
+        ({"version": "printed"}, "`version` must be one of 'paper', 'corrected', 'explicit'"),
     ],
 )
 def test_unusable_settings_are_refused(change, message):
@@ -172,3 +179,72 @@ def test_the_corrected_version_uses_the_bound_of_theta() -> None:
     assert float(wide.alpha1(10.0, 0.1) - narrow.alpha1(10.0, 0.1)) == pytest.approx(3.0)
     printed = (ConfidenceSets(4.0, 4, bound_theta=bound).alpha1(10.0, 0.1) for bound in (2.0, 1.0))
     assert float(next(printed)) == float(next(printed))
+
+
+def test_the_noise_scale_enters_where_the_scale_of_the_noise_stands():
+    kappa, n, delta = 1.4, 50, 0.1
+    wide = ConfidenceSets(**SETTINGS, version="corrected", noise_scale=kappa)
+    bias = math.sqrt(SETTINGS["ridge"])
+    assert float(wide.alpha1(n, delta)) - bias == pytest.approx(
+        kappa * (float(CORRECTED.alpha1(n, delta)) - bias), rel=1e-14
+    )
+    assert float(wide.alpha3(delta)) == pytest.approx(kappa * float(CORRECTED.alpha3(delta)), rel=1e-14)
+    # The print is about normal noise only.
+    as_printed = ConfidenceSets(**SETTINGS, noise_scale=kappa)
+    assert float(as_printed.rho(n, delta)) == float(PAPER.rho(n, delta))
+
+
+def test_noise_without_a_scale_is_refused_by_the_sets_that_need_one():
+    for version in ("corrected", "explicit"):
+        with pytest.raises(
+            InvalidInput, match=r"`noise_scale` must be finite, got inf: this noise has no sub-Gaussian"
+        ):
+            ConfidenceSets(**SETTINGS, version=version, noise_scale=math.inf)
+    ConfidenceSets(**SETTINGS, noise_scale=math.inf)
+
+
+def test_one_dimension_needs_twice_the_logarithm_of_delta():
+    """[2], Theorem 1 and Lemma 10: R²(d ln(1 + n/dλ) + 2 ln(1/δ)) bounds the squared error without its bias."""
+    for d in (1, 2, 5):
+        confidence = ConfidenceSets(4.0, d, version="corrected")
+        for n, delta in ((1, 0.5), (10, 1e-3), (10**5, 0.1)):
+            proved = 2.0 * math.sqrt(d * math.log(1 + n / d) + 2 * math.log(1 / delta)) + 1.0
+            assert float(confidence.alpha1(n, delta)) >= proved * (1 - 1e-12)
+    assert float(ConfidenceSets(4.0, 1).alpha1(1, 1e-6)) - 1 == pytest.approx(
+        4 * math.sqrt(math.log(2e6)), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(("kappa", "v", "c"), [(1.0, 2.0, 2.0), (1.3, 16 * 1.3**4, 2 * 1.3**2)])
+def test_explicit_alpha2_is_the_smaller_of_a_basis_and_a_net(kappa, v, c):
+    for d, delta in ((1, 0.1), (4, 0.1), (4, 1e-9), (60, 0.01)):
+        confidence = ConfidenceSets(3.0, d, version="explicit", noise_scale=kappa)
+
+        def tail(x):
+            return 3.0 * (math.sqrt(2 * v * x) + c * x)
+
+        basis = math.sqrt(d) * tail(math.log(2 * d / delta))
+        nets = [
+            tail(d * math.log(1 + 2 / r) + math.log(1 / delta)) / (1 - r) for r in np.arange(0.05, 0.75, 0.05)
+        ]
+        assert float(confidence.alpha2(delta)) == pytest.approx(min(basis, *nets), rel=1e-13)
+
+
+def test_squared_noise_is_sub_gamma():
+    """ln E exp(s(e² − 1)) ≤ vs²/2(1 − cs) and the same for −s, by quadrature, for the noises that κ covers."""
+    z = np.linspace(-12.0, 12.0, 400_001)
+    for noise in (hrprob.Normal(), hrprob.TruncatedNormal(1.5), hrprob.Mixture(), hrprob.Mixture(0.1, 2.5)):
+        kappa = noise.sub_gaussian_scale
+        v, c = (2.0, 2.0) if kappa == 1.0 else (16 * kappa**4, 2 * kappa**2)
+        mass = np.asarray(noise.pdf(z)) * (z[1] - z[0])
+        for s in np.linspace(0.02, 0.9, 12) / c:
+            for sign in (1.0, -1.0):
+                cumulant = math.log(np.sum(mass * np.exp(sign * s * (z**2 - 1))))
+                assert cumulant <= v * s**2 / 2 / (1 - c * s) + 1e-6
+
+
+def test_expected_regret_bound_is_theorem_3_at_one_over_t():
+    users = 2000
+    confidence = ConfidenceSets(4.0, 4, version="corrected")
+    bound = float(confidence.expected_regret_bound(users, 5, largest=7.0))
+    assert bound == pytest.approx(float(confidence.regret_bound(users, 1 / users, 5)) + 7.0, rel=1e-14)

@@ -478,7 +478,7 @@ def _variance_max(policy: Any, problem: Any) -> float:
 
 
 def _xi(policy: Any, problem: Any, users: int, samples: int) -> float:
-    """ξ_t(δ) as Section 4.2 has it, with the two slips mended under "corrected"."""
+    """ξ_t(δ) as Section 4.2 has it, with the errors of the print corrected under "corrected", for normal noise."""
     if policy.radius == "constant":
         return policy.xi
     d, lam, var, delta = problem.dimension, policy.ridge, _variance_max(policy, problem), policy.delta
@@ -493,7 +493,7 @@ def _xi(policy: Any, problem: Any, users: int, samples: int) -> float:
         return math.sqrt(2 * d * var**2 * ((math.log(policy.c1 / delta) / policy.c2) ** 2 + 1))
 
     def alpha_3(delta: float) -> float:
-        return math.sqrt(2 * d * var * math.log(d / delta))
+        return math.sqrt(2 * d * var * math.log((2 * d if mended else d) / delta))
 
     def rho(n: float, delta: float) -> float:
         first = alpha_1(n, delta / 3)

@@ -5,6 +5,7 @@ name         radii of the sets for θ and φ before a user, with n = |S|, at lea
 ===========  ==================================================================
 paper        α⁽¹⁾_n(δ) and ρ_n(δ/n²) as printed
 corrected    the same with the errors of the print corrected
+explicit     corrected, and without the unknown constants C₁, C₂
 released     α⁽¹⁾_n(δ) with n = K·T throughout, for both: what the released program computes
 constant     the number ``xi``, for both
 calibrated   1 − δ quantiles of a parametric bootstrap

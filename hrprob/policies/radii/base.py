@@ -78,7 +78,7 @@ def register(kind: str) -> Callable[[C], C]:
     Examples
     --------
     >>> list(RADII)
-    ['calibrated', 'constant', 'corrected', 'paper', 'released']
+    ['calibrated', 'constant', 'corrected', 'explicit', 'paper', 'released']
     """
     return RADII.register(kind)
 

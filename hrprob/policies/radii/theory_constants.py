@@ -9,9 +9,18 @@ from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.records import set_frozen
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.estimation.lipschitz import LipschitzConstants, lipschitz_constants
+from hrprob.estimation.versions import VERSIONS
+from hrprob.noise.sub_gaussian import scale_of
 from hrprob.problem import Known, Lifetime, RedrawnLevels
 
-__all__ = ["COMPUTED", "check_constants", "confidence_sets", "lipschitz_weights", "variance_max_of"]
+__all__ = [
+    "COMPUTED",
+    "check_constants",
+    "confidence_sets",
+    "lipschitz_weights",
+    "noise_scale_of",
+    "variance_max_of",
+]
 
 COMPUTED = "computed"
 """In place of C₃ or C₄: to be computed from the derivatives of h."""
@@ -51,8 +60,14 @@ def confidence_sets(policy: Any, known: Known, version: str) -> ConfidenceSets:
         c1=policy.c1,
         c2=policy.c2,
         version=version,
+        noise_scale=noise_scale_of(known.noise, version),
         **lipschitz_weights(policy, known),
     )
+
+
+def noise_scale_of(noise: Any, version: str) -> float:
+    """Return the sub-Gaussian scale of the noise, where this version of the sets uses one; else 1."""
+    return scale_of(noise) if VERSIONS[version].needs_scale else 1.0
 
 
 def lipschitz_weights(policy: Any, known: Known) -> dict[str, float]:

@@ -50,7 +50,7 @@ class HRUCBExact(OnGLSE):
 
         third = delta / n**2 / 3
         second = math.sqrt(2 * d * top**2 * (math.log(1 / third) ** 2 + 1))
-        cross = math.sqrt(2 * d * top * math.log(d / third))
+        cross = math.sqrt(2 * d * top * math.log((2 * d if corrected else d) / third))
         rho = (alpha(third) * (alpha(third) + 2 * cross) + second) / M
         return alpha(delta), rho + (L if corrected else L**2) * math.sqrt(lam)
 

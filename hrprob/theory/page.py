@@ -1,0 +1,235 @@
+"""The report: verdicts first, then the inequalities one by one, the regret bound, and what is proved."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+import hrprob
+from hrprob.io.page import Report
+from hrprob.theory.figures import CAPTIONS
+from hrprob.theory.findings import Finding
+from hrprob.theory.play import AT, DELTA, GROWTH, RIDGE, Theory
+from hrprob.theory.regret import STEPS
+
+__all__ = ["verdicts_in_words", "write_page"]
+
+_GOOD = {"holds": True, "fails": False, "undecided": None}
+
+_READING = (
+    "Each row is one inequality on the replications of one design: quantiles of its left side, the median of its right side, "
+    "how tight it is (the quantile of left/right that the allowed probability of failure leaves, with a 95 % interval by "
+    "bootstrap: 1 is as tight as can be, 0.01 a hundred times larger than needed at this truth and design), and how "
+    "often it fails (with Clopper and Pearson's 95 % interval) against the probability that the paper allows. "
+    "Holds: the interval lies at or below that probability, or nothing failed where nothing may. Fails: it lies above. "
+    "Undecided: it contains it, and more replications would be needed. A verdict is about this setting: an inequality that "
+    "holds here need not be proved, and one that is proved is mostly far from tight at a single truth."
+)
+
+_PROVED = (
+    "The set for θ* (Lemma 1, corrected) holds for every design, also one that a policy picks, and for every "
+    "noise with a sub-Gaussian scale. Lemmas 3 and 4, and with them the set for φ*, are proved for contexts that do not depend "
+    "on the noise (Lemma 3 in the version explicit, where C₁ and C₂ are not needed); for contexts that a policy picks they are "
+    "not proved, because V depends on the noise, and are only measured here. Lemma 6 needs estimates inside the balls of "
+    "Theorem 2, which `project = true` makes true, and the computed C₃ and C₄; with C₃ = C₄ = 1, the default, neither Lemma 6 nor "
+    "Theorem 3 is proved. Theorem 3 with λ < 1 needs the factor λ^(−1/2) of the version corrected."
+)
+
+
+def write_page(path: Path, theory: Theory, folder: Path, quick: bool) -> None:
+    """Write the report to ``path``, with the figures that are in ``folder``."""
+    warning = "A QUICK run with few replications: it shows that everything works. " if quick else ""
+    sizes, sets = theory.sizes, theory.sets["paper"]
+    page = Report(
+        "Stay With Me: its theory on data",
+        f"{warning}Every inequality of Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), both sides computed on "
+        f"{sizes.replications:,} replications of the paper's setting (seed {theory.seed}): a fixed design of "
+        f"{sizes.rounds:,} contexts, and the contexts that HR-UCB with the released ξ picks for {sizes.users:,} users. "
+        f"δ = {DELTA:g}, λ = {RIDGE:g}, K = {GROWTH:g}, σ²_max = {float(sets.variance_max):g}, C₁ = C₂ = C₃ = C₄ = 1, "
+        f"sub-Gaussian scale of the noise κ = {theory.noise_scale:.4g}.",
+    )
+    page.heading("Verdicts")
+    page.text(
+        "Each verdict is about this setting. A share of failures has its 95 % interval in brackets, over replications; left/right "
+        "is the quantile that the allowed probability of failure leaves."
+    )
+    page.verdicts(verdicts_in_words(theory))
+    page.heading("What is proved")
+    page.text(_PROVED)
+    page.heading("Why ρ_n is so large")
+    page.figure(folder / "terms.png", CAPTIONS["terms"])
+    page.heading("How tight is each inequality?")
+    page.figure(folder / "tightness.png", CAPTIONS["tightness"])
+    page.heading("Which of them fail, and how often?")
+    page.figure(folder / "failures.png", CAPTIONS["failures"])
+    _add_regret(page, theory, folder)
+    _add_rates(page, theory, folder)
+    page.heading("Every inequality")
+    page.text(_READING)
+    for design in theory.quantities:
+        _add_table(page, theory, design)
+    page.footer(f"hrprob {hrprob.__version__}; every number of this page is in theory.json.")
+    path.write_text(page.render(), encoding="utf-8")
+
+
+def verdicts_in_words(theory: Theory) -> list[tuple[bool | None, str]]:
+    """Return one verdict per inequality and version, over both designs."""
+    verdicts: list[tuple[bool | None, str]] = []
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for one in theory.findings:
+        groups.setdefault((one.key, one.version), []).append(one)
+    for (_, version), findings in groups.items():
+        words = {one.verdict for one in findings}
+        verdict = next(word for word in ("fails", "undecided", "holds") if word in words)
+        named = f" ({version})" if version else ""
+        parts = [_in_words(design, findings) for design in theory.quantities]
+        note = f" [{findings[0].note}]" if findings[0].note else ""
+        text = (
+            f"{findings[0].reference}{named}: {findings[0].statement}: {verdict}. {'; '.join(parts)}.{note}"
+        )
+        verdicts.append((_GOOD[verdict], text))
+    return verdicts + _regret_verdicts(theory)
+
+
+def _in_words(design: str, findings: list[Finding]) -> str:
+    """Return the worst share of failures of one design, and how tight the inequality is at the end."""
+    here = [one for one in findings if one.design == design]
+    worst, last = max(here, key=lambda one: one.share), here[-1]
+    allowed = f", {_percent(worst.allowed)} allowed" if worst.allowed else ", none allowed"
+    fails = f"fails in {_percent(worst.share)} [{_percent(worst.share_low)}, {_percent(worst.share_high)}]"
+    where = f" at n = {worst.n:,.0f}" if worst.failures else ""
+    return f"{design}: {fails}{where}{allowed}; left/right {_number(last.tightness)} at n = {last.n:,.0f}"
+
+
+def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
+    made: list[tuple[bool | None, str]] = []
+    for radius, one in theory.decompositions.items():
+        failing, users = int(one.failing.sum()), one.failing.size
+        mean = {step: float(np.mean(one.chain[step])) for step in STEPS}
+        steps = ", ".join(
+            f"{mean[after] / mean[before]:,.3g} ({after.replace('_', ' ')})"
+            for before, after in pairwise(STEPS)
+        )
+        words = (
+            f"Proof of Theorem 3, {radius} ξ: w_t ≤ 2ξ‖x_t‖ fails for {failing:,} of {users:,} users; Σ min{{‖x_t‖², 1}} is "
+            f"{float(np.mean(one.potential)):.1f} on average, 2 ln det is {float(np.mean(one.log_determinant)):.1f} and its bound "
+            f"{one.potential_bound:.1f}; the regret {mean['regret']:,.0f} is enlarged by the factors {steps}"
+        )
+        made.append((failing == 0, words))
+    for version, bound in theory.rates.items():
+        first = bound.first_below_random
+        when = f"{first:.2g} users" if math.isfinite(first) else "more than 10¹⁵ users"
+        words = (
+            f"Theorem 3's bound ({version}, C₃ = C₄ = 1, δ = {DELTA:g}) is below a random choice's regret "
+            f"({theory.random_cost:.3f} per user) from {when} on"
+        )
+        made.append((None, words))
+    return made
+
+
+def _add_regret(page: Report, theory: Theory, folder: Path) -> None:
+    page.heading("Where the regret bound is slack")
+    page.text(
+        "The proof of Theorem 3 is a chain of upper bounds on the regret; the factors between neighbours say where it is lost. "
+        f"{theory.sizes.trials} trials of {theory.sizes.users:,} users, without warm-up."
+    )
+    page.figure(folder / "slack.png", CAPTIONS["slack"])
+    header = ["ξ", "quantile", *(step.replace("_", " ") for step in STEPS)]
+    rows = [
+        [radius, level, *(float(np.quantile(one.chain[step], level)) for step in STEPS)]
+        for radius, one in theory.decompositions.items()
+        for level in (0.1, 0.5, 0.9)
+    ]
+    page.table(
+        header, rows, "The chain at the last user, quantiles over trials; ξ at δ, where Theorem 3 has δ/3."
+    )
+
+
+def _add_rates(page: Report, theory: Theory, folder: Path) -> None:
+    page.heading("The rate of the bound")
+    page.text(
+        "At δ = 1/T the bound is claimed to be O(√(T ln³T)), and so it is: the ratio to that tends to a constant. Remark 7 "
+        "compares the bound at fixed δ with √(T ln T)·ln T for β = ∞, where every user stays for one round: the bound has that "
+        "rate, but the regret that it bounds, of expected lifetimes, is then 0 for every policy."
+    )
+    page.figure(folder / "rates.png", CAPTIONS["rates"])
+    rows = [
+        [
+            version,
+            f"10^{math.log10(one.users[i]):.0f}",
+            one.fixed[i],
+            one.expected[i],
+            one.exponent[i],
+            one.over_rate[i],
+            one.over_rate_fixed[i],
+        ]
+        for version, one in theory.rates.items()
+        for i in range(0, len(one.users), 8)
+    ]
+    header = [
+        "version",
+        "T",
+        f"δ = {DELTA:g}",
+        "δ = 1/T",
+        "exponent",
+        "/ √(T ln³T)",
+        "δ fixed / (√(T ln T) ln T)",
+    ]
+    page.table(header, [[str(a), b, *(f"{value:.4g}" for value in rest)] for a, b, *rest in rows])
+
+
+def _add_table(page: Report, theory: Theory, design: str) -> None:
+    findings = [one for one in theory.findings if one.design == design]
+    rows = [
+        [
+            one.reference,
+            one.statement,
+            one.version,
+            f"{one.n:,.0f}",
+            _number(one.left_median),
+            _number(one.left_90),
+            _number(one.right),
+            f"{_number(one.tightness)} [{_number(one.tightness_low)}, {_number(one.tightness_high)}]",
+            f"{_percent(one.share)} [{_percent(one.share_low)}, {_percent(one.share_high)}]",
+            _percent(one.allowed),
+            one.verdict,
+        ]
+        for one in findings
+    ]
+    header = [
+        "where",
+        "left ≤ right",
+        "version",
+        "n",
+        "left, median",
+        "left, 90 %",
+        "right",
+        "left/right",
+        "fails",
+        "allowed",
+        "verdict",
+    ]
+    at = ", ".join(
+        str(users) for users in (*AT, int(theory.cuts[design][-1])) if users <= theory.cuts[design][-1]
+    )
+    caption = f"{design.capitalize()} design, after {at} users; n is the median number of samples."
+    page.table(header, rows, caption, [_GOOD[one.verdict] for one in findings])
+
+
+def _number(value: float) -> str:
+    if math.isinf(value):
+        return "∞"
+    rounded = f"{value:,.3g}"
+    # A ratio is compared with 1, across which it must not be rounded.
+    return f"{value:.6g}" if rounded == "1" and value != 1.0 else rounded
+
+
+def _percent(share: float) -> str:
+    """Return a percentage with one digit; 0 and 1 only if they are exact."""
+    percent = 100 * share
+    if 0 < percent < 0.1:
+        return f"{percent:.2g} %"
+    return f"{percent:.1f} %" if percent not in (0, 100) else f"{percent:.0f} %"
