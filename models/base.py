@@ -125,7 +125,27 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[M], M]:
     >>> "student-t" in MODELS.kinds()
     True
     """
-    return MODELS.register(kind, static=static)
+
+    def decorate(cls: M) -> M:
+        _check_outcome_is_used(cls)
+        return MODELS.register(kind, static=static)(cls)
+
+    return decorate
+
+
+def _check_outcome_is_used(cls: type) -> None:
+    """Raise if a class changes `outcome` but inherits a likelihood that does not look at it."""
+    for name in ("observe", "row_log_likelihood"):
+        by = _defining(cls, name)
+        outcome = _defining(cls, "outcome")
+        if by not in (None, Model) and outcome is not by and outcome is not None and issubclass(outcome, by):
+            must = f"must override `{name}` with `outcome`"
+            remedy = f"{by.__name__} has its own, which does not use `outcome`; inherit from Model instead"
+            raise InvalidInput("model", must, cls.__name__, remedy)
+
+
+def _defining(cls: type, name: str) -> type | None:
+    return next((base for base in cls.__mro__ if name in vars(base)), None)
 
 
 def model_for_noise(noise: Noise) -> Model:

@@ -74,30 +74,71 @@ def files() -> dict[str, Path]:
 MODULES = files()
 
 
-def imports(name: str, *, at_import: bool) -> Iterator[str]:
-    """Yield the modules of hrprob that a module imports.
+def imports(name: str) -> Iterator[str]:
+    """Yield the modules of hrprob that a module imports, at its top or within functions.
 
-    ``at_import`` leaves out those within functions. Imports for type checkers alone never count.
+    Imports for type checkers alone do not count. A public name that is asked of ``hrprob`` itself counts as an
+    import of the module that has it, and a module imported by its name in a string as an import of it.
     """
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-    for node in _walk(tree, into_functions=not at_import):
+    package = name if MODULES[name].name == "__init__.py" else name.rpartition(".")[0]
+    for node in _walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
             for alias in node.names:
-                whole = f"{node.module}.{alias.name}"
-                if whole in MODULES or node.module in MODULES:
-                    yield whole if whole in MODULES else node.module
+                yield from _module_of(source, alias.name)
+        elif (
+            isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == PACKAGE
+        ):
+            yield from _module_of(PACKAGE, node.attr)
+        elif isinstance(node, ast.Constant) and _is_import_argument(tree, node):
+            yield from _module_of(*node.value.rpartition(".")[::2])
 
 
-def _walk(node: ast.AST, *, into_functions: bool) -> Iterator[ast.AST]:
+def _module_of(source: str, name: str) -> Iterator[str]:
+    """Yield the module that ``from source import name`` takes a name from."""
+    if source == PACKAGE and name in PUBLIC:
+        yield PUBLIC[name]
+    elif f"{source}.{name}" in MODULES:
+        yield f"{source}.{name}"
+    elif source in MODULES and source != PACKAGE:
+        yield source
+
+
+def _is_import_argument(tree: ast.AST, constant: ast.Constant) -> bool:
+    return constant.value in MODULES and any(
+        isinstance(node, ast.Call) and constant in node.args and "import_module" in ast.unparse(node.func)
+        for node in ast.walk(tree)
+    )
+
+
+def public_names() -> dict[str, str]:
+    """Return the module of every public name of the package, as ``__init__.pyi`` states them."""
+    stub = ast.parse((ROOT / PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    return {
+        alias.asname or alias.name: f"{PACKAGE}.{node.module}" if node.module else f"{PACKAGE}.{alias.name}"
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+PUBLIC = public_names()
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
-        if not into_functions and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(child, ast.If) and ast.unparse(child.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            # Only what a type checker alone sees is left out.
+            for other in child.orelse:
+                yield other
+                yield from _walk(other)
             continue
         yield child
-        yield from _walk(child, into_functions=into_functions)
+        yield from _walk(child)
 
 
 def package_of(module: str) -> str:
@@ -117,7 +158,7 @@ def test_nothing_imports_from_a_later_layer() -> None:
     wrong = [
         f"{name} imports {other}"
         for name in MODULES
-        for other in imports(name, at_import=False)
+        for other in imports(name)
         if package_of(name)
         and package_of(other)
         and package_of(name) != package_of(other)
@@ -126,8 +167,38 @@ def test_nothing_imports_from_a_later_layer() -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from hrprob.policies import Policy",
+        "from hrprob import simulate",
+        "import hrprob; hrprob.simulate",
+        "from ..policies import Policy",
+        "import importlib; importlib.import_module('hrprob.policies')",
+        "def late():\n    from hrprob.policies import Policy",
+        "if not TYPE_CHECKING:\n    from hrprob.policies import Policy",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    from hrprob.policies import Policy",
+    ],
+)
+def test_an_import_is_seen_however_it_is_written(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "problem.py"
+    file.write_text(line, encoding="utf-8")
+    monkeypatch.setitem(MODULES, "hrprob.problem.problem", file)
+    found = {package_of(module) for module in imports("hrprob.problem.problem")}
+    assert found & {"policies", "simulation"}
+
+
+def test_an_import_for_type_checkers_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "problem.py"
+    file.write_text("if TYPE_CHECKING:\n    from hrprob.policies import Policy", encoding="utf-8")
+    monkeypatch.setitem(MODULES, "hrprob.problem.problem", file)
+    assert list(imports("hrprob.problem.problem")) == []
+
+
 def test_no_modules_import_each_other() -> None:
-    graph = {name: set(imports(name, at_import=False)) - {name} for name in MODULES}
+    graph = {name: set(imports(name)) - {name} for name in MODULES}
     # A package's __init__ gathers the names of its modules; a module that asks its own package for them is
     # what makes a cycle, and is counted.
     done: set[str] = set()

@@ -6,6 +6,7 @@ remedy. The command line turns :class:`InvalidInput` into exit code 2.
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["InvalidInput", "check_choice", "check_count", "check_number", "check_vector"]
+__all__ = ["InvalidInput", "check_choice", "check_count", "check_number", "check_vector", "nearest"]
 
 
 class InvalidInput(ValueError):
@@ -92,10 +93,17 @@ def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None
     return int(value)
 
 
+def nearest(name: object, names: list[str]) -> str:
+    """Return "did you mean ...?" with the most similar name, or an empty string if none is similar."""
+    near = difflib.get_close_matches(str(name), names, n=1)
+    return f"did you mean `{near[0]}`?" if near else ""
+
+
 def check_choice(field: str, value: Any, choices: Sequence[str], *, remedy: str = "") -> str:
     """Return ``value``, or raise unless it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
+        remedy = nearest(value, list(choices)) or remedy
         raise InvalidInput(field, f"must be one of {known}", value, remedy or "choose one of these")
     return value
 

@@ -16,6 +16,8 @@ from typing import Any, TypeVar, dataclass_transform
 import jax
 import numpy as np
 
+from hrprob._core.errors import InvalidInput
+
 __all__ = ["describe", "record", "set_frozen", "with_fields"]
 
 T = TypeVar("T")
@@ -41,6 +43,11 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
         fixed = {*static, *(name for base in made.__mro__[1:] for name in getattr(base, "_static", ()))}
         made._static = tuple(sorted(fixed))
         names = [field.name for field in dataclasses.fields(made)]
+        unknown = [name for name in static if name not in names]
+        if unknown:
+            raise InvalidInput(
+                "static", "must name fields of the class", unknown[0], f"it has {', '.join(names)}"
+            )
         dynamic = tuple(name for name in names if name not in fixed)
         kept = tuple(name for name in names if name in fixed)
 

@@ -28,13 +28,15 @@ family            base or protocol                              register with
 ``policies``      :class:`hrprob.policies.Policy`               :func:`hrprob.policies.register`
 ``models``        :class:`hrprob.models.Model`                  :func:`hrprob.models.register`
 ``priors``        :class:`hrprob.models.priors.Prior`           :func:`hrprob.models.priors.register`
-``engines``       :mod:`hrprob.estimation.posterior`            ``ENGINES.register`` of that package
+``engines``       ``BatchEngine``, ``StreamingEngine`` of       ``register`` of
+                  :mod:`hrprob.estimation.posterior.base`       :mod:`hrprob.estimation.posterior.engines`
 ``noises``        :class:`hrprob.noise.base.Tailed`             :func:`hrprob.noise.register`
 ``contexts``      :class:`hrprob.problem.contexts.Contexts`     :func:`hrprob.problem.contexts.register`
 ``levels``        :class:`hrprob.problem.levels.SeenLevels`     :func:`hrprob.problem.levels.register`
 ``objectives``    :class:`hrprob.problem.objectives.Objective`  :func:`hrprob.problem.objectives.register`
 ``links``         :class:`hrprob.problem.links.Link`            :func:`hrprob.problem.links.register`
-``diagnostics``   :mod:`hrprob.diagnostics`                     ``register`` of that package
+``diagnostics``   :class:`hrprob.diagnostics.Diagnostic`        :func:`hrprob.diagnostics.register`
+``radii``         ``Radius`` of :mod:`hrprob.policies.radii`    ``register`` of that package
 ================  ============================================  ==========================================
 
 **Making it known.** The file must be imported before its kind is used:
@@ -139,6 +141,10 @@ class Registry(Generic[T]):
         """
 
         def decorate(cls: C) -> C:
+            if not cls.__module__.startswith("hrprob."):
+                # So that no kind of hrprob's own, not yet imported, is replaced unnoticed.
+                self._load_own()
+            self._check_members(cls)
             other = self._classes.get(kind)
             if other is not None and _address(other) != _address(cls):
                 remedy = f"it belongs to {other.__qualname__} of {other.__module__}"
@@ -240,17 +246,29 @@ class Registry(Generic[T]):
                 parameters[name] = registry.make(parameters[name], field=f"{field}.{name}", folder=folder)
         return within(field, lambda: cls(**parameters))
 
+    def _check_members(self, cls: type) -> None:
+        declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", {})}
+        missing = [name for name in self.requires if not (hasattr(cls, name) or name in declared)]
+        if missing:
+            must = f"must have {', '.join(f'`{name}`' for name in missing)}"
+            raise InvalidInput(
+                self.field, must, cls.__name__, f"all {self.family} do; inherit from their base class"
+            )
+
     def _load_one(self, kind: str) -> None:
         """Import hrprob's own module that is named like the kind, if there is one, to spare importing all."""
         module = f"{self._package}.{kind.replace('-', '_')}"
         if self._package and kind.replace("-", "_").isidentifier() and importlib.util.find_spec(module):
             importlib.import_module(module)
 
-    def _load_all(self) -> None:
+    def _load_own(self) -> None:
         if self._package:
             package = importlib.import_module(self._package)
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{self._package}.{module.name}")
+
+    def _load_all(self) -> None:
+        self._load_own()
         _load_entry_points(f"hrprob.{self.family}")
 
 

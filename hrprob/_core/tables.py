@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from hrprob._core.errors import InvalidInput
+from hrprob._core.errors import InvalidInput, nearest
 
 __all__ = [
     "NOTHING",
@@ -103,12 +102,6 @@ def check_keys(field: str, table: Mapping[str, Any], known: Iterable[str]) -> No
         if key not in names:
             remedy = nearest(key, names) or f"the keys here are {', '.join(names)}"
             raise InvalidInput(inside(field, key), "must be a known key", value, remedy)
-
-
-def nearest(name: object, names: list[str]) -> str:
-    """Return "did you mean ...?" with the most similar name, or an empty string if none is similar."""
-    near = difflib.get_close_matches(str(name), names, n=1)
-    return f"did you mean `{near[0]}`?" if near else ""
 
 
 def inside(field: str, key: str) -> str:

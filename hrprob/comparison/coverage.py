@@ -42,7 +42,7 @@ def coverage(
     Returns
     -------
     xarray.Dataset
-        Over parameter (θ, φ) and user: ``held``, the share of trials in which the set contained the
+        Over parameter (θ, φ) and user: ``coverage``, the share of trials in which the set contained the
         truth after that user; ``always``, the share in which it did so after that user and all earlier
         ones that were asked for; ``radius``, the mean radius. The standard error of a share p is
         √(p(1 − p)/trials).
@@ -51,7 +51,7 @@ def coverage(
     --------
     >>> import hrprob
     >>> wide = hrprob.HRUCB(radius="constant", xi=1e6)  # slow
-    >>> coverage(hrprob.Problem(), wide, users=[5, 10], trials=4).held.sel(parameter="phi").values.tolist()
+    >>> coverage(hrprob.Problem(), wide, users=[5, 10], trials=4).coverage.sel(parameter="phi").values.tolist()
     [1.0, 1.0]
     """
     marks = sorted({check_count("users", user, remedy="users are numbered from 1") for user in users})
@@ -65,7 +65,7 @@ def coverage(
     axes = ("parameter", "user")
     return xarray.Dataset(
         {
-            "held": (axes, inside.mean(axis=-1).T),
+            "coverage": (axes, inside.mean(axis=-1).T),
             "always": (axes, np.logical_and.accumulate(inside, axis=0).mean(axis=-1).T),
             "radius": (axes, radii.mean(axis=-1).T),
         },

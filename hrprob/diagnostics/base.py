@@ -173,6 +173,9 @@ def make_diagnostics(written: Sequence[Any] | None = None) -> tuple[Diagnostic[A
     >>> [diagnostic.kind for diagnostic in make_diagnostics(["estimates", "calibration"])]
     ['calibration', 'estimates']
     """
+    if isinstance(written, str) or (written is not None and not written):
+        remedy = "give a list of kinds, or nothing for all of them"
+        raise InvalidInput("diagnostics", "must be one or more diagnostics", written, remedy)
     made = [DIAGNOSTICS.make(one) for one in (DIAGNOSTICS if written is None else written)]
     kinds = [one.kind for one in made]
     for kind in kinds:

@@ -113,7 +113,13 @@ class CappedPolicy(Policy):
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the same around the policy for this problem."""
-        return with_fields(super().bind(problem, users), inner=self.inner.bind(problem, users))
+        inner = self.inner.bind(problem, users)
+        if inner.pauses(users):
+            remedy = (
+                "it fits between chunks of users; gather with a policy that learns within the compiled run"
+            )
+            raise InvalidInput("policy", "must have no pauses", inner.kind, remedy)
+        return with_fields(super().bind(problem, users), inner=inner)
 
     def init(self) -> Any:
         """Return the policy's first state."""
@@ -270,7 +276,7 @@ def check_policy(policy: Policy) -> None:
             "policy",
             "must keep its action for a whole stay",
             policy.kind,
-            "data sets have one row per user; set eager = false, or name another with --policy",
+            "data sets have one row per user; set eager = false, or choose another policy",
         )
     if not getattr(getattr(policy, "engine", None), "streaming", True):
         raise InvalidInput(

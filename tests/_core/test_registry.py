@@ -1,6 +1,7 @@
 """One registry serves every family: kinds, instances, tables, files, parts, entry points."""
 
 import importlib.metadata
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -36,7 +37,7 @@ def shapes() -> Registry[Any]:
 
 def test_a_kind_belongs_to_one_class(shapes: Registry[Any]) -> None:
     def register_mine(module: str) -> Any:
-        return shapes.register("mine")(type("Mine", (), {"__module__": module}))
+        return shapes.register("mine")(type("Mine", (), {"__module__": module, "area": 0}))
 
     first, again = register_mine("one"), register_mine("one")
     assert first.kind == again.kind == "mine"
@@ -131,3 +132,27 @@ def test_an_entry_point_that_fails_is_named(
     with pytest.raises(InvalidInput, match=r"entry point hrprob.shapes.*other_shapes.*uninstall"):
         shapes.kinds()
     module._load_entry_points.cache_clear()
+
+
+def test_a_class_without_the_members_of_its_family_is_refused(shapes: Registry[Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"`shape` must have `area`, got 'Empty'"):
+        shapes.register("empty")(type("Empty", (), {}))
+    assert "empty" not in list(shapes)
+
+
+def test_static_names_must_be_fields(shapes: Registry[Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"`static` must name fields of the class, got 'nope'"):
+        shapes.register("typo", static=("nope",))(type("Typo", (), {"area": 0}))
+
+
+def test_a_kind_of_hrprobs_own_cannot_be_replaced() -> None:
+    code = """
+import hrprob
+from hrprob.plugins import InvalidInput
+try:
+    hrprob.register("greedy")(type("Greedy", (hrprob.Policy,), {"__module__": "somebodys"}))
+except InvalidInput as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "it belongs to Greedy of hrprob.policies.greedy" in done.stdout

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
+import numpyro.distributions as dist
 import pytest
 from numpyro.infer import Predictive
 from numpyro.infer.util import log_density
@@ -231,3 +232,14 @@ def test_parameters_that_are_missing_are_named(monkeypatch):
     assert make_model({"kind": "shaped", "shape": 2.0}).shape == 2.0
     with pytest.raises(InvalidInput, match=r"`model.shape` must be given"):
         make_model("shaped")
+
+
+def test_an_outcome_that_the_likelihood_ignores_is_refused():
+    class Wider(Gaussian):
+        """Twice the variance, but only in `outcome`."""
+
+        def outcome(self, u, w):
+            return dist.Normal(u, jnp.sqrt(2.0 * w))
+
+    with pytest.raises(InvalidInput, match="must override `observe` with `outcome`"):
+        register("wider")(Wider)

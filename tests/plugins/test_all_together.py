@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,35 +31,48 @@ prior = "small-effects"
 """
 
 
-@pytest.mark.study
-def test_run_fit_and_diagnose_take_all_of_them(tmp_path: Path) -> None:
+@pytest.fixture
+def hrprob(tmp_path: Path) -> Callable[..., None]:
+    """Return the command line, run where the plug-ins and the configuration are."""
     imports = []
     for name in NAMES:
         shutil.copy(HERE / f"{name}.py", tmp_path / f"own_{name}.py")
         imports += ["--import", f"own_{name}"]
     (tmp_path / "own.toml").write_text(CONFIGURATION, encoding="utf-8")
+    path = os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])
 
-    def hrprob(*arguments: object) -> None:
+    def call(*arguments: object) -> None:
         command = [sys.executable, "-m", "hrprob.cli", *map(str, arguments), *imports]
-        path = os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
             command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
 
+    return call
+
+
+@pytest.mark.slow
+def test_a_run_takes_all_of_them(hrprob: Callable[..., None], tmp_path: Path) -> None:
     hrprob("run", "own.toml", "--out", "run")
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert set(summary) == {"mean-or-random", "thompson"}
 
-    rounds = Path(__file__).parents[2] / "experiments" / "data" / "rounds.csv"
+
+@pytest.mark.slow
+def test_a_fit_takes_engine_model_and_prior(hrprob: Callable[..., None], tmp_path: Path) -> None:
+    rounds = HERE.parents[1] / "experiments" / "data" / "rounds.csv"
     options = ("--engine", "resampled-prior", "--model", "contaminated", "--prior", "small-effects")
     hrprob("fit", rounds, *options, "--out", "fit")
     assert (tmp_path / "fit" / "posterior.nc").exists()
 
+
+@pytest.mark.study
+def test_a_diagnosis_takes_all_of_them(hrprob: Callable[..., None], tmp_path: Path) -> None:
     hrprob("diagnose", "own.toml", "--quick", "--out", "diagnose")
-    numbers = json.loads((tmp_path / "diagnose" / "calibration.json").read_text())
+    folder = tmp_path / "diagnose"
+    numbers = json.loads((folder / "calibration.json").read_text())
     assert 0.0 <= numbers["phi_at_bound"] <= 1.0
-    assert (tmp_path / "diagnose" / "phi-at-bound.png").exists()
-    assert "Estimates at the bound" in (tmp_path / "diagnose" / "report.html").read_text(encoding="utf-8")
-    manifest = json.loads((tmp_path / "diagnose" / "manifest.json").read_text())
+    assert (folder / "phi-at-bound.png").exists()
+    assert "Estimates at the bound" in (folder / "report.html").read_text(encoding="utf-8")
+    manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["engine"]["kind"] == "wide-laplace"

@@ -71,7 +71,10 @@ def test_thompson_plays_with_the_engine(plugin, engine):
 
 
 def test_an_engine_of_neither_sort_is_refused():
-    with pytest.raises(InvalidInput, match="must inherit from StreamingEngine or BatchEngine, got 'Bare'"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"`engine` must have .*, got 'Bare': all engines do; inherit from their base class",
+    ):
         register("bare")(type("Bare", (), {}))
     assert "bare" not in ENGINES.kinds()
 

@@ -6,6 +6,7 @@ import pytest
 
 import hrprob
 from hrprob._core.errors import InvalidInput
+from hrprob._core.records import record
 from hrprob.diagnostics.truths import draw_truths
 from hrprob.models import Rounds, Setting, Stays, make_prior
 from hrprob.policies.base import Seen
@@ -109,3 +110,16 @@ def test_a_block_ends_when_there_is_enough():
 def test_what_cannot_be_played_here_is_refused(policy, word):
     with pytest.raises(InvalidInput, match=word):
         gather(PROBLEM, policy, same_truths(), users=3, seed=0)
+
+
+def test_a_policy_that_fits_between_chunks_is_refused() -> None:
+    class Pausing(hrprob.Random):
+        """A policy that would stop after the second user."""
+
+        def pauses(self, users: int) -> tuple[int, ...]:
+            return (2,)
+
+    truths = Truths(np.asarray([[0.6, 0.3]]), np.asarray([[0.5, 0.2]]))
+    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, 0.2])
+    with pytest.raises(InvalidInput, match="`policy` must have no pauses"):
+        gather(problem, record()(Pausing)(), truths, users=3, seed=0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
-from hrprob._core.errors import InvalidInput
 from hrprob._core.registry import Registry
 
 __all__ = ["ENGINES", "make_engine", "register"]
@@ -28,16 +27,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[E], E]:
     The class inherits from :class:`~hrprob.estimation.posterior.base.StreamingEngine` or
     :class:`~hrprob.estimation.posterior.base.BatchEngine`.
     """
-
-    def decorate(cls: E) -> E:
-        missing = [name for name in ENGINES.requires if not hasattr(cls, name)]
-        if missing:
-            must = "must inherit from StreamingEngine or BatchEngine"
-            remedy = f"both are in hrprob.estimation.posterior.base; it has no {', '.join(missing)}"
-            raise InvalidInput("engine", must, cls.__name__, remedy)
-        return ENGINES.register(kind, static=static)(cls)
-
-    return decorate
+    return ENGINES.register(kind, static=static)
 
 
 def make_engine(engine: Any) -> Any:

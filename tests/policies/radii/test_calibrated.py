@@ -32,6 +32,6 @@ def test_calibrated_sets_have_their_nominal_coverage(
     kind: str, parameters: dict[str, Any], least: float, most: float
 ) -> None:
     """Pointwise in n, from about 100 users on; earlier the estimates are too far from the truth."""
-    held = coverage(hrprob.Problem(), make(kind, parameters), users=[100, 300], trials=400).held
-    assert float(held.min()) > least
-    assert float(held.max()) < most
+    shares = coverage(hrprob.Problem(), make(kind, parameters), users=[100, 300], trials=400).coverage
+    assert float(shares.min()) > least
+    assert float(shares.max()) < most
