@@ -89,7 +89,7 @@ def evaluate(
             tight = _tightness(one, allowed, np.random.default_rng([seed, users]))
             failures = int(np.sum(one > 1.0 + _ROUNDING))
             low, high = failure_interval(failures, one.size)
-            median, ninety, most = (float(np.quantile(left[:, place], level)) for level in (0.5, 0.9, 1.0))
+            median, ninety, most = (_quantile(left[:, place], level) for level in (0.5, 0.9, 1.0))
             findings.append(
                 Finding(
                     key=inequality.key,
@@ -147,6 +147,11 @@ def failure_interval(failures: int, replications: int) -> tuple[float, float]:
     every = failures == replications
     high = 1.0 if every else float(stats.beta.ppf(1.0 - tail, failures + 1, replications - failures))
     return low, high
+
+
+def _quantile(values: np.ndarray, level: float) -> float:
+    """Return a quantile, without interpolation: lifetimes may be infinite."""
+    return float(np.quantile(values, level, method="higher"))
 
 
 def _ratio(left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -50,7 +50,7 @@ class Inequality:
 INEQUALITIES: tuple[Inequality, ...] = (
     Inequality(
         "lemma-1",
-        "Lemma 1, eq. for one n",
+        "Lemma 1, one n",
         "‖θ̂ − θ*‖_V ≤ α⁽¹⁾_n(δ)",
         lambda q: q.theta_error,
         lambda q, sets, delta: sets.alpha1(q.n, delta),

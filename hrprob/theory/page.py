@@ -110,7 +110,7 @@ def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
         failing, users = int(one.failing.sum()), one.failing.size
         mean = {step: float(np.mean(one.chain[step])) for step in STEPS}
         steps = ", ".join(
-            f"{mean[after] / mean[before]:,.3g} ({after.replace('_', ' ')})"
+            f"{mean[after] / mean[before]:,.3g} ({after.replace('_xi', ' ξ')})"
             for before, after in pairwise(STEPS)
         )
         words = (
@@ -137,7 +137,7 @@ def _add_regret(page: Report, theory: Theory, folder: Path) -> None:
         f"{theory.sizes.trials} trials of {theory.sizes.users:,} users, without warm-up."
     )
     page.figure(folder / "slack.png", CAPTIONS["slack"])
-    header = ["ξ", "quantile", *(step.replace("_", " ") for step in STEPS)]
+    header = ["ξ", "quantile", "Σ w_t", "Σ 2ξ‖x‖", "largest ξ", "Cauchy", "potential"]
     rows = [
         [radius, level, *(float(np.quantile(one.chain[step], level)) for step in STEPS)]
         for radius, one in theory.decompositions.items()

@@ -175,11 +175,12 @@ def _value_error(
     floor: float,
 ) -> np.ndarray:
     estimated = problem.link(np.sum(new * phi_hat, axis=1))
-    guess = h(np.sum(new * theta_hat, axis=1), np.maximum(estimated, floor), beta, problem.noise)
-    truth = h(
-        new @ np.asarray(problem.theta), problem.link(new @ np.asarray(problem.phi)), beta, problem.noise
-    )
-    return np.abs(np.asarray(guess) - np.asarray(truth))
+    guess = np.asarray(h(np.sum(new * theta_hat, axis=1), np.maximum(estimated, floor), beta, problem.noise))
+    mean, variance = new @ np.asarray(problem.theta), problem.link(new @ np.asarray(problem.phi))
+    truth = np.asarray(h(mean, variance, beta, problem.noise))
+    # Two infinite lifetimes agree.
+    same = guess == truth
+    return np.where(same, 0.0, np.abs(np.where(same, 0.0, guess) - np.where(same, 0.0, truth)))
 
 
 def _norm(shape: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -77,7 +77,7 @@ def test_policies_refuse_corrected_sets_under_noise_without_a_scale():
 NOISES = {
     "mixture": hrprob.Mixture(),
     "skewed mixture": hrprob.Mixture(weight=0.1, gap=2.5),
-    "truncated": hrprob.TruncatedNormal(width=1.5),
+    "truncated": hrprob.TruncatedNormal(width=2.0),
 }
 
 
