@@ -66,6 +66,7 @@ from .policies import CMDP as CMDP
 from .policies import HRUCB as HRUCB
 from .policies import IDS as IDS
 from .policies import KLULCB as KLULCB
+from .policies import AverageOracle as AverageOracle
 from .policies import BayesGreedy as BayesGreedy
 from .policies import BayesUCB as BayesUCB
 from .policies import ContextualIDS as ContextualIDS
@@ -77,6 +78,7 @@ from .policies import HRUCBExact as HRUCBExact
 from .policies import HRUCBWeighted as HRUCBWeighted
 from .policies import Learner as Learner
 from .policies import LinUCB as LinUCB
+from .policies import MeanOracle as MeanOracle
 from .policies import Oracle as Oracle
 from .policies import Policy as Policy
 from .policies import Random as Random

@@ -10,6 +10,8 @@ from hrprob.cli.shared import SIZES, Command, add_sizes, named_as_options, print
 
 __all__ = ["COMMAND"]
 
+_MARKS = {True: "✓", False: "✗", None: "?"}
+
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -45,7 +47,7 @@ def _run(arguments: argparse.Namespace) -> None:
             progress=shows_progress(arguments),
         )
     for good, words in reproduction.verdicts():
-        say(f"  {'✓' if good else '✗'} {words}")
+        say(f"  {_MARKS[good]} {words}")
     say(f"\nreport in {Path(arguments.out, 'report.html')}")
 
 

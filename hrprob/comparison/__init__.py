@@ -3,7 +3,8 @@
 ================  =====================================================================
 ``paired``        compare the policies of one result: differences, tests, standings
 ``sequential``    add trials until the leader differs significantly, at a stated error
-``estimates``     means over trials with intervals, growth of regret
+``estimates``     means, ratios and differences over trials with intervals
+``growth``        is a regret linear or sublinear? Tests with three ends
 ``suite``         ranks over several problems
 ``runs``          results on disk, and which of them can be paired
 ``folders``       compare result folders (``hrprob compare``)

@@ -1,37 +1,60 @@
-r"""Regret over trials in numbers: means, growth, differences, each with its interval.
+r"""Regret over trials in numbers: means, ratios, growth, differences, each with its interval.
+
+**Intervals** are 95 % intervals over trials, if nothing else is said: Student's t for means, Fieller's for ratios of means,
+Welch's for means of different trials. A statement is decided by its interval, and :meth:`Estimate.against`
+prints as many digits as it takes for the printed interval to decide as the exact one does.
 
 Two numbers describe how a curve R(t) grows over the last two thirds of the users, each
-computed in every trial and averaged, with its 95 % t interval over trials:
+computed in every trial and averaged:
 
 - the *growth exponent*: slope of ln R(t) on ln t; 1 is linear, ½ is √t, 0 is flat;
 - the *rate ratio*: regret of the last third of the users divided by that of the middle third; 1 is
   linear, (√3 − √2)/(√2 − 1) = 0.77 is √t. Unlike the exponent, it does not depend on the first third.
+
+They describe; they do not decide. Exploration that dies out lowers both for a policy of linear regret:
+:mod:`hrprob.comparison.growth` has the tests.
+
+References
+----------
+.. [1] E. C. Fieller, "Some problems in interval estimation", Journal of the Royal Statistical
+   Society B 16, 1954.
+.. [2] B. L. Welch, "The generalization of 'Student's' problem when several different population
+   variances are involved", Biometrika 34, 1947.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import xarray
 from scipy import stats
 
 __all__ = [
-    "MOST_STANDARD_ERRORS",
     "Estimate",
+    "Verdict",
+    "all_hold",
     "estimate",
     "growth_exponent",
     "paired_difference",
     "rate_ratio",
+    "ratio_of_means",
+    "trials_needed",
+    "unpaired_difference",
+    "verdict_above",
 ]
 
-MOST_STANDARD_ERRORS = 3.0
-"""Differences of more standard errors than this count as clear."""
+Verdict = Literal["holds", "fails", "undecided"]
+"""What can become of a claim."""
+
+_LEVEL = 0.95
+# More digits than a double has decide nothing.
+_MOST_DIGITS = 15
 
 
 class Estimate(NamedTuple):
-    """A mean over trials with its standard error and 95 % interval."""
+    """A mean over trials with its standard error and its interval, 95 % if nothing else is said."""
 
     mean: float
     se: float
@@ -39,19 +62,77 @@ class Estimate(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{_short(self.mean)} [{_short(self.low)}, {_short(self.high)}]"
+        return self.against()
+
+    def against(self, *values: float) -> str:
+        """Return mean and interval, with digits enough that no number is rounded across one of ``values``.
+
+        Examples
+        --------
+        >>> ratio = Estimate(0.9505, 0.0222, 0.904, 0.997)
+        >>> print(ratio, "but", ratio.against(1.0))
+        0.95 [0.90, 1.00] but 0.951 [0.904, 0.997]
+        """
+        numbers = (self.mean, self.low, self.high)
+        digits = 0 if all(abs(number) >= 100 for number in numbers if math.isfinite(number)) else 2
+        while digits < _MOST_DIGITS and not all(
+            _same_side(number, value, digits) for number in numbers for value in values
+        ):
+            digits += 1
+        mean, low, high = (f"{number:,.{digits}f}" for number in numbers)
+        return f"{mean} [{low}, {high}]"
 
     def below(self, value: float) -> bool:
-        """Say whether the mean lies below ``value`` by more than three standard errors."""
-        return self.mean + MOST_STANDARD_ERRORS * self.se < value
+        """Say whether the whole interval lies below ``value``."""
+        return self.high < value
 
     def above(self, value: float) -> bool:
-        """Say whether the mean lies above ``value`` by more than three standard errors."""
-        return self.mean - MOST_STANDARD_ERRORS * self.se > value
+        """Say whether the whole interval lies above ``value``."""
+        return self.low > value
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
+def _same_side(number: float, value: float, digits: int) -> bool:
+    """Say whether ``number`` rounded to so many digits is on the side of ``value`` on which it is."""
+    if not math.isfinite(number):
+        return True
+    return bool(np.sign(round(number, digits) - value) == np.sign(number - value))
+
+
+def all_hold(verdicts: list[Verdict]) -> Verdict:
+    """Return the verdict on a claim that consists of several: one that fails is enough to fail it.
+
+    Examples
+    --------
+    >>> all_hold(["holds", "undecided"]), all_hold(["undecided", "fails"]), all_hold(["holds", "holds"])
+    ('undecided', 'fails', 'holds')
+    """
+    if "fails" in verdicts:
+        return "fails"
+    return "holds" if verdicts and all(verdict == "holds" for verdict in verdicts) else "undecided"
+
+
+def verdict_above(value: Estimate, bound: float) -> Verdict:
+    """Return whether a mean lies above ``bound``: by its interval, or undecided."""
+    if value.above(bound):
+        return "holds"
+    return "fails" if value.below(bound) else "undecided"
+
+
+def trials_needed(value: Estimate, trials: int, *bounds: float) -> float:
+    """Return how many trials would free the interval of the nearest bound, if the mean stayed where it is.
+
+    Its width falls with the square root of the number of trials.
+
+    Examples
+    --------
+    >>> trials_needed(Estimate(1.0, 0.5, 0.0, 2.0), 20, 0.5)
+    80.0
+    """
+    half = max(value.high - value.mean, value.mean - value.low)
+    distance = min(abs(value.mean - bound) for bound in bounds)
+    if not math.isfinite(half) or distance == 0:
+        return math.inf
+    return float(math.ceil(trials * (half / distance) ** 2))
 
 
 def estimate(values: np.ndarray) -> Estimate:
@@ -66,8 +147,56 @@ def estimate(values: np.ndarray) -> Estimate:
     if len(values) < 2:
         return Estimate(mean, math.inf, -math.inf, math.inf)
     se = float(np.std(values, ddof=1) / math.sqrt(len(values)))
-    half = float(stats.t.ppf(0.975, len(values) - 1)) * se
+    half = _t(len(values) - 1) * se
     return Estimate(mean, se, mean - half, mean + half)
+
+
+def _t(degrees: float, level: float = _LEVEL) -> float:
+    return float(stats.t.ppf(0.5 + level / 2, degrees))
+
+
+def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray, level: float = _LEVEL) -> Estimate:
+    r"""Return the ratio of two means over the same trials, with Fieller's interval [1]_.
+
+    The interval consists of all ρ for which a t-test of a mean of 0 does not reject
+    :math:`a_i - \rho b_i`, so it respects that both means are noisy and go together. It is unbounded where the
+    denominator's mean is not significantly different from 0; 0/0 is 0.
+
+    Examples
+    --------
+    >>> print(ratio_of_means(np.array([3.0, 4.0, 5.0, 4.0]), np.array([6.0, 8.1, 9.9, 8.2])))
+    0.50 [0.49, 0.51]
+    """
+    a, b = float(np.mean(numerator)), float(np.mean(denominator))
+    if not np.any(numerator) and not np.any(denominator):
+        return Estimate(0.0, 0.0, 0.0, 0.0)
+    n = len(numerator)
+    ratio = a / b if b else math.inf
+    if n < 2:
+        return Estimate(ratio, math.inf, -math.inf, math.inf)
+    (aa, ab), (_, bb) = np.cov(numerator, denominator) / n
+    t = _t(n - 1, level)
+    square = b * b - t * t * bb
+    if square <= 0:
+        return Estimate(ratio, math.inf, -math.inf, math.inf)
+    half = a * b - t * t * ab
+    root = math.sqrt(max(half * half - square * (a * a - t * t * aa), 0.0))
+    se = math.sqrt(max(aa - 2 * ratio * ab + ratio * ratio * bb, 0.0)) / abs(b)
+    return Estimate(ratio, se, (half - root) / square, (half + root) / square)
+
+
+def unpaired_difference(values: np.ndarray, others: np.ndarray) -> Estimate:
+    """Return the difference of the means of two sets of trials that met different users (Welch [2]_).
+
+    Examples
+    --------
+    >>> print(unpaired_difference(np.array([1.0, 2.0, 3.0]), np.array([5.0, 7.0])))
+    -4.00 [-9.98, 1.98]
+    """
+    test = stats.ttest_ind(values, others, equal_var=False)
+    interval = test.confidence_interval(_LEVEL)
+    se = math.sqrt(np.var(values, ddof=1) / len(values) + np.var(others, ddof=1) / len(others))
+    return Estimate(float(np.mean(values) - np.mean(others)), se, float(interval.low), float(interval.high))
 
 
 def _regret(run: xarray.Dataset, policy: str) -> xarray.DataArray:

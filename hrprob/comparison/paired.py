@@ -32,6 +32,8 @@ from scipy import stats
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob.comparison.estimates import Estimate, estimate, growth_exponent, rate_ratio
 from hrprob.numerics.multiple_testing import holm
+from hrprob.policies.base import POLICIES, Policy
+from hrprob.policies.oracle import Oracle
 
 __all__ = ["Comparison", "Pair", "Standing", "compare", "compare_pair"]
 
@@ -239,8 +241,13 @@ def _standing(result: xarray.Dataset, policy: str, user: int) -> Standing:
 
 
 def _yardsticks(result: xarray.Dataset) -> tuple[str, ...]:
-    described = json.loads(result.attrs["policies"])
-    return tuple(name for name in map(str, result.policy.values) if described[name]["kind"] == "oracle")
+    """Return the oracles: they know the truth and learn nothing, so they compete with nobody."""
+    described, kinds = json.loads(result.attrs["policies"]), POLICIES.kinds()
+    return tuple(
+        name
+        for name in map(str, result.policy.values)
+        if issubclass(kinds.get(described[name]["kind"], Policy), Oracle)
+    )
 
 
 def _check(result: xarray.Dataset, baseline: str | None, level: float, yardsticks: tuple[str, ...]) -> None:

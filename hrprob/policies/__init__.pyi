@@ -1,3 +1,4 @@
+from .average_oracle import AverageOracle as AverageOracle
 from .base import POLICIES as POLICIES
 from .base import Policy as Policy
 from .base import Seen as Seen
@@ -18,6 +19,7 @@ from .hr_ucb import HRUCB as HRUCB
 from .ids import IDS as IDS
 from .kl_ulcb import KLULCB as KLULCB
 from .linucb import LinUCB as LinUCB
+from .mean_oracle import MeanOracle as MeanOracle
 from .oracle import Oracle as Oracle
 from .random import Random as Random
 from .sample_set import Learner as Learner

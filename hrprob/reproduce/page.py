@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import hrprob
-from hrprob.comparison.estimates import MOST_STANDARD_ERRORS
+from hrprob.comparison.estimates import Verdict
+from hrprob.comparison.growth import measured_error_rates
 from hrprob.io.config import Experiment
 from hrprob.io.page import Report
-from hrprob.reproduce.verdicts import Claim, CurvePoint, curve_agrees
+from hrprob.reproduce.claims import Claim
+from hrprob.reproduce.curves import CurveVerdict, margin_of
+from hrprob.reproduce.first_user import FirstUser
 
 __all__ = ["verdicts_in_words", "write_page"]
 
@@ -20,61 +23,97 @@ _CAPTIONS = {
     "actions, and cells that say nothing about the context, so a coin toss.",
     "figure2-text": "The same panels as the text has them: contexts uniform in the ball, ξ as printed with "
     "C₁ = … = C₄ = 1, σ_max-UCB divided by σ_max, LinUCB with a ridge, CMDP on all twenty actions with a "
-    "partition that works (50 k-means cells).",
+    "partition that works (50 k-means cells, without and with β; it needs more tries than there are rounds and is a "
+    "random choice) and with 5 cells, which can learn. Panel (d): CMDP with one action per stay, without and with β, "
+    "and eager. Released ξ: 26.03.",
     "index": "The index as printed: HR-UCB (K = 5) with each ξ, compared with greedy, a random choice and the "
-    "bound of Theorem 3. Contexts in the ball, no warm-up, σ²_max = f(‖φ*‖).",
+    "bound of Theorem 3 with C₁ = … = C₄ = 1. With C₃ and C₄ computed, 1.5·10⁹⁷ and 2.9·10⁹⁷, the bound would be "
+    "larger by as much. Contexts in the ball, no warm-up, σ²_max = f(‖φ*‖).",
 }
 
 _NOTES = (
     "Where the paper's text and the released program differ, both were run. Released: contexts on the unit "
     "sphere; ξ in effect the constant α⁽¹⁾ at n = K·T; five warm-up users; LinUCB without a ridge and learning from "
-    "every round; σ_max-UCB divided by σ²_max; CMDP without β in its context, and in panel (b) with two actions and "
+    "every round; σ_max-UCB divided by σ²_max; CMDP with one action per stay and without β in its context, and in panel (b) with two actions and "
     "a look-up that compares a context with itself.",
     "Regret is the pseudo regret: the oracle's expected lifetime minus the policy's, given contexts and β. C₁ and C₂ "
     "have no published values and are 1; C₃ and C₄ are 1 except where they are computed, which is over |u| ≤ 1, "
-    "w ∈ [0.01, f(L)], β ∈ [−1, 1]: they then exceed 10⁹⁰ and the index is the norm of the context alone.",
+    "w ∈ [0.01, f(L)], β ∈ [−1, 1]: they then are 1.5·10⁹⁷ and 2.9·10⁹⁷, and the index is the norm of the context alone.",
 )
 
+# Published values at user 1 that are less probable are named.
+_IMPROBABLE = 0.01
+
+_GOOD: dict[Verdict, bool | None] = {"holds": True, "fails": False, "undecided": None}
+_AGREEMENT: dict[Verdict, str] = {"holds": "agrees", "fails": "does not agree", "undecided": "undecided"}
+
 _CURVES_CAPTION = (
-    "Last published user of each curve; points: how many of the curve's points lie within "
-    f"{MOST_STANDARD_ERRORS:g} standard errors of the difference. A curve agrees if its last point does "
-    "and no point differs by more than the largest of thirty would by chance. The released ξ depends on the number "
-    "of users, so runs with other numbers than 30 000 are not quite comparable."
+    "Last published user of each curve. HR-UCB with K = 5 is one run and one published curve in panels a, b and c, "
+    "and is judged once. The points of a curve are sums over the same users, so a curve is judged as a whole. It "
+    "agrees if the 95 % interval of the difference at the last user lies within 20 % of the published value and no "
+    "point differs significantly (Bonferroni over its points, 1 % per curve); it does not agree if some point "
+    "does; otherwise it is undecided. Of CMDP in panel d the published single trials are known (Welch); elsewhere the "
+    "published standard error is taken to equal ours. The released ξ depends on the number of users, so "
+    "runs with other numbers than 30 000 are not quite comparable."
 )
 
 _CLAIMS_TEXT = (
-    "Growth exponent: slope of ln regret on ln users over the last two thirds of the users. Rate ratio: "
-    "regret of the last third divided by that of the middle third; both are 1 for linear regret, and the second "
-    "does not depend on the first third. Brackets: 95 % intervals over trials. Sublinear: both below 1 by more than "
-    "three standard errors. Linear: the rate ratio is not. Differences are paired by trial."
+    "A claim holds, fails or is undecided; an undecided one says what it would take. Brackets: 95 % intervals over "
+    "trials if nothing else is said, with digits enough to see on which side of the deciding value they lie. "
+    "Differences are paired by trial if nothing else is said. Linear: after the first half of the users, the rate of "
+    "regret lies within 10 % of that of the policy's own limit on the same users (90 % interval, two one-sided "
+    "tests); it fails if it lies below. Sublinear: the rate lies below half of the limit's, falls over two "
+    "doublings of users by a factor below 0.71 (as t to the power of 3/4 does), and still falls over the last; it fails "
+    "if it falls less, or if linear holds. Both are statements about the growth within these users."
 )
 
 
-def verdicts_in_words(curves: list[CurvePoint], claims: list[Claim], trials: int) -> list[tuple[bool, str]]:
-    """Return all verdicts, curves first, each with whether it agrees with the paper."""
-    verdicts: list[tuple[bool, str]] = []
-    for points in _by_curve(curves):
-        last = points[-1]
-        agreeing = sum(point.agrees for point in points)
-        agrees = curve_agrees(points, trials)
-        word = "agrees" if agrees else "does not agree"
-        note = " (a coin toss between two actions)" if (last.panel, last.policy) == ("b", "cmdp") else ""
-        words = (
-            f"Panel {last.panel}, {last.policy}{note}: {word}; at user {last.user} ours is "
-            f"{last.mean:,.0f} ± {last.se:,.0f}, published {last.published:,.0f} ({last.z:+.1f} standard "
-            f"errors); within {MOST_STANDARD_ERRORS:g} at {agreeing} of {len(points)} points"
-        )
-        verdicts.append((agrees, words))
+def verdicts_in_words(
+    curves: list[CurveVerdict], claims: list[Claim], first_users: list[FirstUser]
+) -> list[tuple[bool | None, str]]:
+    """Return all verdicts, curves first, each with whether it agrees with the paper; None where undecided.
+
+    There are none without claims: the run was too small.
+    """
+    verdicts = [(_GOOD[curve.verdict], _curve_in_words(curve)) for curve in curves if claims]
+    verdicts += [(None, words) for words in _first_users_in_words(first_users)]
     for claim in claims:
-        word = "holds" if claim.holds else "DOES NOT HOLD"
-        verdicts.append((claim.holds, f"{claim.claim} ({claim.setting}): {word}. {claim.evidence}"))
+        verdicts.append(
+            (_GOOD[claim.verdict], f"{claim.claim} ({claim.setting}): {claim.verdict}. {claim.evidence}")
+        )
     return verdicts
+
+
+def _curve_in_words(curve: CurveVerdict) -> str:
+    last = curve.last
+    most = margin_of(last)
+    panels = f"Panel {curve.panels[0]}" if len(curve.panels) == 1 else f"Panels {', '.join(curve.panels)}"
+    words = (
+        f"{panels}, {curve.policy}{' (a coin toss between two actions)' if curve.coin_toss else ''}: "
+        f"{_AGREEMENT[curve.verdict]}; at user {last.user} ours is {last.mean:,.0f} ± {last.se:,.0f}, published "
+        f"{last.published:,.0f}, difference {curve.difference.against(-most, 0, most)}"
+        f"{' (Welch, published single trials)' if curve.unpaired else ''}"
+    )
+    if curve.verdict == "undecided":
+        words += f"; agreement would be an interval within ± {most:,.0f}"
+    return words
+
+
+def _first_users_in_words(first_users: list[FirstUser]) -> list[str]:
+    """Return which published values at user 1 are improbable."""
+    return [
+        f"User 1 of {first.policy}: published {first.published:.2f}, the mean of many trials is {first.mean:.2f}; a "
+        f"mean of 20 trials is as large with probability {first.probability:.4f}: unexplained"
+        for first in first_users
+        if first.probability < _IMPROBABLE
+    ]
 
 
 def write_page(
     path: Path,
-    curves: list[CurvePoint],
+    curves: list[CurveVerdict],
     claims: list[Claim],
+    first_users: list[FirstUser],
     figures: list[str],
     folder: Path,
     quick: bool,
@@ -87,10 +126,13 @@ def write_page(
         f"{warning}The figures of Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), played again: "
         f"{experiment.users:,} users, {experiment.trials} trials, seed {experiment.seed}.",
     )
-    if curves:
-        _add_curves(page, curves, experiment.trials)
     if claims:
+        if curves:
+            _add_curves(page, curves, first_users)
         _add_claims(page, claims)
+        _add_error_rates(page)
+    else:
+        page.text("No verdicts: the run is too small to decide any.")
     page.heading("The figures")
     for name in figures:
         page.figure(folder / f"{name}.png", _CAPTIONS[name])
@@ -103,27 +145,25 @@ def write_page(
     path.write_text(page.render(), encoding="utf-8")
 
 
-def _add_curves(page: Report, curves: list[CurvePoint], trials: int) -> None:
+def _add_curves(page: Report, curves: list[CurveVerdict], first_users: list[FirstUser]) -> None:
     page.heading("Do the curves agree?")
-    by_curve = _by_curve(curves)
-    agree = [curve_agrees(points, trials) for points in by_curve]
     rows = [
         [
-            last.panel,
-            last.policy,
-            last.user,
-            last.published,
-            last.mean,
-            last.se,
-            f"{last.z:+.2f}",
-            f"{sum(point.agrees for point in points)} of {len(points)}",
-            "agrees" if agrees else "does not agree",
+            ", ".join(curve.panels),
+            curve.policy,
+            curve.last.user,
+            curve.last.published,
+            curve.last.mean,
+            curve.last.se,
+            curve.difference.against(-margin_of(curve.last), 0, margin_of(curve.last)),
+            _AGREEMENT[curve.verdict],
         ]
-        for points, agrees in zip(by_curve, agree, strict=True)
-        for last in points[-1:]
+        for curve in curves
     ]
-    header = ["panel", "policy", "user", "published", "ours", "± se", "difference (se)", "points", "verdict"]
-    page.table(header, rows, _CURVES_CAPTION, agree)
+    header = ["panels", "policy", "user", "published", "ours", "± se", "difference", "verdict"]
+    page.table(header, rows, _CURVES_CAPTION, [_GOOD[curve.verdict] for curve in curves])
+    for words in _first_users_in_words(first_users):
+        page.text(f"{words}.")
 
 
 def _add_claims(page: Report, claims: list[Claim]) -> None:
@@ -131,17 +171,38 @@ def _add_claims(page: Report, claims: list[Claim]) -> None:
     page.text(_CLAIMS_TEXT)
     page.table(
         ["claim", "setting", "evidence", "verdict"],
-        [
-            [claim.claim, claim.setting, claim.evidence, "holds" if claim.holds else "does not hold"]
-            for claim in claims
-        ],
-        good=[claim.holds for claim in claims],
+        [[claim.claim, claim.setting, claim.evidence, claim.verdict] for claim in claims],
+        good=[_GOOD[claim.verdict] for claim in claims],
     )
 
 
-def _by_curve(curves: list[CurvePoint]) -> list[list[CurvePoint]]:
-    """Return the points of each published curve, in the order of the users."""
-    by_curve: dict[tuple[str, str], list[CurvePoint]] = {}
-    for point in curves:
-        by_curve.setdefault((point.panel, point.policy), []).append(point)
-    return list(by_curve.values())
+def _add_error_rates(page: Report) -> None:
+    """Add how often the tests of growth err, as measured."""
+    measured = measured_error_rates()
+    page.heading("How often do the tests of growth err?")
+    rows = [
+        [
+            case["policy"],
+            case["problem"],
+            case["growth"],
+            case["users"],
+            *(f"{case[test][end]:.1%}" for test in ("linear", "sublinear") for end in ("wrong", "undecided")),
+        ]
+        for case in measured["cases"]
+    ]
+    header = [
+        "policy",
+        "problem",
+        "growth",
+        "users",
+        "linear: wrong",
+        "undecided",
+        "sublinear: wrong",
+        "undecided",
+    ]
+    page.table(
+        header,
+        rows,
+        f"Measured beforehand on policies whose growth is known, {measured['replications']} replications of "
+        f"{measured['trials']} trials each; wrong: the opposite verdict.",
+    )

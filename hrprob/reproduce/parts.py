@@ -22,6 +22,7 @@ class Part(NamedTuple):
     file: str
     setting: str
     panels: dict[str, tuple[str, ...]]
+    limits: tuple[str, ...] = ()  # what these policies tend to: played for the claims, not drawn
     name_in_panel: str | None = None  # where it is not the panel's only run of this setting
 
     def names(self, panels: Iterable[str]) -> list[str]:
@@ -43,24 +44,40 @@ PARTS = {
             "b": ("linucb", "hr-ucb-k5", *_GREEDY),
             "c": ("sigma-max-ucb", "hr-ucb-k5", *_GREEDY),
         },
+        limits=("mean-oracle",),
     ),
     "released-b-cmdp": Part(
         "released-b-cmdp.toml", "released", {"b": ("cmdp", "coin-toss")}, name_in_panel="b-cmdp"
     ),
-    "released-d": Part("released-d.toml", "released", {"d": ("hr-ucb-k5", "cmdp", *_GREEDY_THOMPSON)}),
+    "released-d": Part(
+        "released-d.toml",
+        "released",
+        {"d": ("hr-ucb-k5", "cmdp", *_GREEDY_THOMPSON)},
+        limits=("mean-oracle", "random"),
+    ),
     "text": Part(
         "text.toml",
         "text",
         {
             "a": ("hr-ucb-k2", "hr-ucb-k3", "hr-ucb-k5", "hr-ucb-k5-released-width", *_GREEDY),
-            "b": ("linucb", "cmdp", "cmdp-with-beta", "hr-ucb-k5", "hr-ucb-k5-released-width", *_GREEDY),
+            "b": (
+                "linucb",
+                "cmdp",
+                "cmdp-with-beta",
+                "cmdp-5-cells",
+                "hr-ucb-k5",
+                "hr-ucb-k5-released-width",
+                *_GREEDY,
+            ),
             "c": ("sigma-max-ucb", "hr-ucb-k5", "hr-ucb-k5-released-width", *_GREEDY),
         },
+        limits=("mean-oracle", "random"),
     ),
     "text-d": Part(
         "text-d.toml",
         "text",
-        {"d": ("hr-ucb-k5", "hr-ucb-k5-released-width", "cmdp", "cmdp-with-beta", *_GREEDY)},
+        {"d": ("hr-ucb-k5", "hr-ucb-k5-released-width", "cmdp", "cmdp-with-beta", "cmdp-eager", *_GREEDY)},
+        limits=("mean-oracle", "random"),
     ),
     "index": Part(
         "index.toml",
@@ -76,14 +93,14 @@ def parts_of(panels: Iterable[str]) -> dict[str, list[str]]:
     Examples
     --------
     >>> parts_of(["d"])["released-d"]
-    ['hr-ucb-k5', 'cmdp', 'greedy', 'thompson']
+    ['hr-ucb-k5', 'cmdp', 'greedy', 'thompson', 'mean-oracle', 'random']
     """
     wanted = list(panels)
     needed: dict[str, list[str]] = {}
     for name, part in PARTS.items():
         policies = [policy for panel in wanted for policy in part.panels.get(panel, ())]
         if policies:
-            needed[name] = list(dict.fromkeys(policies))
+            needed[name] = list(dict.fromkeys([*policies, *part.limits]))
     return needed
 
 

@@ -23,12 +23,16 @@ from hrprob.io.json_files import finite_or_none, write_json
 from hrprob.io.manifest import MANIFEST, environment
 from hrprob.io.staging import whole_file
 from hrprob.io.summary import summary
-from hrprob.policies import HRUCB
+from hrprob.policies import CMDP, HRUCB
+from hrprob.reproduce.claims import LEAST_TRIALS, LEAST_USERS, Claim, claims
+from hrprob.reproduce.cmdp_counts import CMDPCounts, count
+from hrprob.reproduce.convergence import remark_2
+from hrprob.reproduce.curves import CurveVerdict, compare_curves
 from hrprob.reproduce.figure_1 import figure_1
+from hrprob.reproduce.first_user import FirstUser, first_users
 from hrprob.reproduce.page import verdicts_in_words, write_page
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.regret_figures import figure_2, figure_index
-from hrprob.reproduce.verdicts import Claim, CurvePoint, claims, compare_curves
 
 __all__ = ["QUICK", "Reproduction", "reproduce"]
 
@@ -39,16 +43,16 @@ _SETTINGS = {"released": "released settings", "text": "as the text has it"}
 
 
 class Reproduction(NamedTuple):
-    """The result of a reproduction."""
+    """The result of a reproduction; without claims where it is too small to decide any."""
 
     runs: dict[str, xarray.Dataset]  # by part
-    curves: list[CurvePoint]
+    curves: list[CurveVerdict]
     claims: list[Claim]
+    first_users: list[FirstUser]
 
-    def verdicts(self) -> list[tuple[bool, str]]:
-        """Return all verdicts in words, each with whether it agrees with the paper."""
-        trials = next(iter(self.runs.values())).sizes["trial"]
-        return verdicts_in_words(self.curves, self.claims, trials)
+    def verdicts(self) -> list[tuple[bool | None, str]]:
+        """Return all verdicts in words, each with whether it agrees with the paper; None where it is undecided."""
+        return verdicts_in_words(self.curves, self.claims, self.first_users)
 
 
 def reproduce(
@@ -97,10 +101,15 @@ def reproduce(
     }
     say("drawing and deciding")
     by_setting = {setting: _by_panel(runs, setting, panels) for setting in _SETTINGS}
+    decided = _large_enough(experiments)
+    if not decided:
+        say(f"no verdicts: they take {LEAST_USERS:,} users and {LEAST_TRIALS} trials at least")
+    curves = compare_curves(by_setting["released"])
     reproduction = Reproduction(
         runs,
-        compare_curves(by_setting["released"]),
-        [claim for setting, found in by_setting.items() for claim in claims(_SETTINGS[setting], found)],
+        curves,
+        _claims(by_setting, experiments, runs) if decided else [],
+        first_users(experiments["released"]) if decided and "released" in experiments else [],
     )
     drawn = _draw(by_setting)
     if "index" in runs:
@@ -120,6 +129,35 @@ def _experiments(panels: Sequence[str], sizes: dict[str, int | None], quick: boo
     given = {name: value for name, value in wanted.items() if value is not None}
     return {
         part: experiment_of(part, policies).replace(**given) for part, policies in parts_of(panels).items()
+    }
+
+
+def _large_enough(experiments: dict[str, Experiment]) -> bool:
+    first = next(iter(experiments.values()))
+    return first.users >= LEAST_USERS and first.trials >= LEAST_TRIALS
+
+
+def _claims(
+    by_setting: dict[str, dict[str, xarray.Dataset]],
+    experiments: dict[str, Experiment],
+    runs: dict[str, xarray.Dataset],
+) -> list[Claim]:
+    """Return all claims, decided in every setting that was played."""
+    decided: list[Claim] = []
+    for setting, found in by_setting.items():
+        counts = _cmdp_counts(experiments["text"], runs["text"]) if setting == "text" and "b" in found else {}
+        decided += claims(_SETTINGS[setting], found, counts)
+    return [*decided, remark_2(next(iter(experiments.values())).problem)]
+
+
+def _cmdp_counts(experiment: Experiment, run: xarray.Dataset) -> dict[str, CMDPCounts]:
+    """Return how often each CMDP knew its actions; nothing if the run leaves users out."""
+    if run.sizes["user"] != experiment.users:
+        return {}
+    return {
+        name: count(experiment.problem, policy, run, name)
+        for name, policy in experiment.policies.items()
+        if isinstance(policy, CMDP)
     }
 
 
@@ -182,7 +220,16 @@ def _write(
     with whole_file(folder / "results.nc") as path:
         xarray.DataTree.from_dict(reproduction.runs).to_netcdf(path, engine="h5netcdf")
     with whole_file(folder / "report.html") as path:
-        write_page(path, reproduction.curves, reproduction.claims, drawn, folder, quick, first)
+        write_page(
+            path,
+            reproduction.curves,
+            reproduction.claims,
+            reproduction.first_users,
+            drawn,
+            folder,
+            quick,
+            first,
+        )
     facts = {
         "program": "hrprob",
         "job": "reproduce",
@@ -198,14 +245,29 @@ def _write(
 def _summary(reproduction: Reproduction, quick: bool) -> dict[str, Any]:
     return {
         "quick": quick,
-        "curves": [_curve_point(point) for point in reproduction.curves],
+        "curves": [_plain(point._asdict()) for curve in reproduction.curves for point in curve.points],
+        "curve_verdicts": [_curve(curve) for curve in reproduction.curves if reproduction.claims],
+        "first_users": [first._asdict() for first in reproduction.first_users],
         "claims": [claim._asdict() for claim in reproduction.claims],
         "policies": {part: summary(run) for part, run in reproduction.runs.items()},
     }
 
 
-def _curve_point(point: CurvePoint) -> dict[str, Any]:
+def _curve(curve: CurveVerdict) -> dict[str, Any]:
     return {
-        name: finite_or_none(value) if isinstance(value, float) else value
-        for name, value in point._asdict().items()
+        "panels": curve.panels,
+        "policy": curve.policy,
+        "verdict": curve.verdict,
+        "user": curve.last.user,
+        "published": curve.last.published,
+        "mean": curve.last.mean,
+        "se": finite_or_none(curve.last.se),
+        "difference": _plain(curve.difference._asdict()),
+    }
+
+
+def _plain(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Return numbers with None for those that JSON cannot hold."""
+    return {
+        name: finite_or_none(value) if isinstance(value, float) else value for name, value in numbers.items()
     }

@@ -25,6 +25,8 @@ LABELS = {
     "sigma-max-ucb": r"$\sigma_{\max}$-UCB",
     "cmdp": "CMDP",
     "cmdp-with-beta": r"CMDP with $\beta$",
+    "cmdp-5-cells": "CMDP, 5 cells",
+    "cmdp-eager": "CMDP, eager",
     "coin-toss": "coin toss, 2 actions",
     "greedy": "greedy",
     "thompson": "Thompson",
@@ -53,6 +55,8 @@ _LOOKS = {
     }.items()
 } | {
     "cmdp-with-beta": Look("#8C510A", "--", "v"),
+    "cmdp-5-cells": Look("#BF812D", "-.", ""),
+    "cmdp-eager": Look("#BF812D", "-.", ""),
     "coin-toss": Look("#999999", ":", ""),
     "greedy": Look("#000000", (0, (4, 1)), ""),
     "thompson": Look("#7F3C8D", (0, (5, 1, 1, 1)), ""),

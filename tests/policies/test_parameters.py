@@ -129,6 +129,8 @@ WRONG = {
         {"discount": 0},
     ],
     "oracle": [],
+    "mean-oracle": [],
+    "average-oracle": [],
     "random": [],
     "bayes-greedy": [{"engine": "mcmc"}, {"model": "cauchy"}, {"prior": "flat"}, {"refit": 0}, {"draws": 0}],
     "bayes-ucb": [{"level": 0}, {"level": 1}, {"draws": 1.5}],
