@@ -165,7 +165,7 @@ def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray, level: float 
     Examples
     --------
     >>> print(ratio_of_means(np.array([3.0, 4.0, 5.0, 4.0]), np.array([6.0, 8.1, 9.9, 8.2])))
-    0.50 [0.49, 0.51]
+    0.50 [0.48, 0.51]
     """
     a, b = float(np.mean(numerator)), float(np.mean(denominator))
     if not np.any(numerator) and not np.any(denominator):

@@ -285,14 +285,14 @@ def _beats_cmdp(runs: Runs, counts: Mapping[str, CMDPCounts]) -> Decision:
         difference = unpaired_difference(_at_end(runs["b-cmdp"], "cmdp"), _at_end(runs["b"], "hr-ucb-k5"))
         return verdict_above(difference, 0), (
             f"cmdp minus HR-UCB: {difference.against(0)}, unpaired (Welch); CMDP served other users, with two "
-            "actions instead of twenty, and is in effect a coin toss: this says that HR-UCB beats that"
+            "actions instead of twenty, and is in effect a coin toss: this says that HR-UCB beats a coin toss"
         )
     run = runs["b"]
     verdict, words = _beats(run, "cmdp")
     parts = [words]
     if "cmdp" in counts:
         parts.append(
-            f"{counts['cmdp'].random:.1%} of CMDP's choices were random, so that this says that HR-UCB beats that"
+            f"{counts['cmdp'].random:.1%} of CMDP's choices were random: this says that HR-UCB beats a random choice"
         )
     parts += [
         f"{name} minus HR-UCB: {_decided(paired_difference(run, name, own), run.sizes['trial'])} ({label})"

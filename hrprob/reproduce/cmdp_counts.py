@@ -21,10 +21,11 @@ from hrprob.policies import CMDP
 from hrprob.problem import Problem
 from hrprob.simulation.arrivals import arrivals
 
-__all__ = ["CMDPCounts", "count"]
+__all__ = ["COUNTED_TRIALS", "CMDPCounts", "count"]
 
-# Trials that are counted again: shares of some 30 000 users each.
-_TRIALS = 2
+COUNTED_TRIALS = 2
+"""Trials that are counted: shares of some 30 000 users each."""
+
 # Users whose cells are computed together.
 _CHUNK = 2000
 
@@ -58,7 +59,9 @@ def count(problem: Problem, policy: CMDP, run: xarray.Dataset, name: str) -> CMD
             f"{name!r} cannot be counted: it must be lazy, without warm-up, with every user recorded"
         )
     bound = policy.bind(problem, int(users[-1]))
-    actions, lifetimes = (run[part].sel(policy=name).values[:_TRIALS] for part in ("action", "lifetime"))
+    actions, lifetimes = (
+        run[part].sel(policy=name).values[:COUNTED_TRIALS] for part in ("action", "lifetime")
+    )
     trials = run.trial.values[: len(actions)]
     random = [
         _share_of_random_choices(

@@ -25,7 +25,7 @@ from hrprob.io.staging import whole_file
 from hrprob.io.summary import summary
 from hrprob.policies import CMDP, HRUCB
 from hrprob.reproduce.claims import LEAST_TRIALS, LEAST_USERS, Claim, claims
-from hrprob.reproduce.cmdp_counts import CMDPCounts, count
+from hrprob.reproduce.cmdp_counts import COUNTED_TRIALS, CMDPCounts, count
 from hrprob.reproduce.convergence import remark_2
 from hrprob.reproduce.curves import CurveVerdict, compare_curves
 from hrprob.reproduce.figure_1 import figure_1
@@ -33,6 +33,7 @@ from hrprob.reproduce.first_user import FirstUser, first_users
 from hrprob.reproduce.page import verdicts_in_words, write_page
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.regret_figures import figure_2, figure_index
+from hrprob.simulation.engine import simulate
 
 __all__ = ["QUICK", "Reproduction", "reproduce"]
 
@@ -108,7 +109,7 @@ def reproduce(
     reproduction = Reproduction(
         runs,
         curves,
-        _claims(by_setting, experiments, runs) if decided else [],
+        _claims(by_setting, experiments) if decided else [],
         first_users(experiments["released"]) if decided and "released" in experiments else [],
     )
     drawn = _draw(by_setting)
@@ -140,25 +141,28 @@ def _large_enough(experiments: dict[str, Experiment]) -> bool:
 def _claims(
     by_setting: dict[str, dict[str, xarray.Dataset]],
     experiments: dict[str, Experiment],
-    runs: dict[str, xarray.Dataset],
 ) -> list[Claim]:
     """Return all claims, decided in every setting that was played."""
     decided: list[Claim] = []
     for setting, found in by_setting.items():
-        counts = _cmdp_counts(experiments["text"], runs["text"]) if setting == "text" and "b" in found else {}
+        counts = _cmdp_counts(experiments["text"]) if setting == "text" and "b" in found else {}
         decided += claims(_SETTINGS[setting], found, counts)
     return [*decided, remark_2(next(iter(experiments.values())).problem)]
 
 
-def _cmdp_counts(experiment: Experiment, run: xarray.Dataset) -> dict[str, CMDPCounts]:
-    """Return how often each CMDP knew its actions; nothing if the run leaves users out."""
-    if run.sizes["user"] != experiment.users:
-        return {}
-    return {
-        name: count(experiment.problem, policy, run, name)
-        for name, policy in experiment.policies.items()
-        if isinstance(policy, CMDP)
-    }
+def _cmdp_counts(experiment: Experiment) -> dict[str, CMDPCounts]:
+    """Return how often each CMDP knew its actions, in the first trials of the experiment."""
+    policies = {name: policy for name, policy in experiment.policies.items() if isinstance(policy, CMDP)}
+    # Played again, for a stored run does not have every user; trials are the same however many there are.
+    run = simulate(
+        experiment.problem,
+        policies,
+        users=experiment.users,
+        trials=COUNTED_TRIALS,
+        seed=experiment.seed,
+        keep="all",
+    )
+    return {name: count(experiment.problem, policy, run, name) for name, policy in policies.items()}
 
 
 def _by_panel(

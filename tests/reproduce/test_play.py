@@ -141,6 +141,9 @@ def test_the_whole_reproduction(tmp_path):
     assert not [curve for curve in done.curves if curve.verdict == "fails"]
     released = {claim.claim: claim.verdict for claim in done.claims if claim.setting == "released settings"}
     assert released["HR-UCB has sublinear regret whatever K"] == "holds"
+    text = {claim.claim: claim.evidence for claim in done.claims if claim.setting == "as the text has it"}
+    assert "100.0% of CMDP's choices were random" in text["HR-UCB beats CMDP"]
+    assert "173,205 tries" in text["CMDP has linear regret"]
     # Both tend to the best mean; with 20 trials that is not always decided, but never decided otherwise.
     assert released["LinUCB has linear regret"] != "fails"
     assert released["sigma_max-UCB has linear regret"] != "fails"
