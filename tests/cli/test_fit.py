@@ -243,7 +243,7 @@ def test_what_is_left_out_of_a_file_is_said(call, good, monkeypatch):
     monkeypatch.setattr("hrprob.fitting.tree.MOST_ENTRIES", dict.fromkeys(MOST_ENTRIES, 250 * 60))
     status, out, _ = call(good, *QUICK, "--draws", 500, "--out", "r")
     assert status == 0
-    line = "60 rounds are many: of the draws, posterior.nc has in log_likelihood one in 2, in posterior_predictive one in 2"
+    line = "60 rounds are many: posterior.nc has one draw in 2 of log_likelihood, one draw in 2 of posterior_predictive"
     assert any(said.startswith(line) for said in out.splitlines())
 
 

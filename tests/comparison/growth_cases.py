@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -37,9 +37,10 @@ import numpy as np
 import xarray
 
 import hrprob
+from hrprob._core.records import record
 from hrprob.comparison.growth import GrowthTest, linear, sublinear
 from hrprob.io.json_files import write_json
-from hrprob.policies.base import Policy, Seen, register
+from hrprob.policies.base import Policy, Seen
 from hrprob.reproduce.parts import experiment_of
 from hrprob.simulation.results import kept_users
 
@@ -63,9 +64,11 @@ class Case(NamedTuple):
     limit: np.ndarray  # (trials, points)
 
 
-@register("test-always")
+@record()
 class Always(Policy):
     """Select one action for ever."""
+
+    kind: ClassVar[str] = "always"
 
     action: Any = 0
 

@@ -17,7 +17,7 @@ PROGRAMS = {
     "hr-ucb": [
         [
             {"growth": 2},
-            {"growth": 3.5, "ridge": 0.5, "warmup": 2, "variance_floor": 0.1},
+            {"growth": 3.5, "ridge": 0.5, "variance_floor": 0.1},
             {"delta": 0.3, "variance_max": 3, "c1": 2, "c3": 0.5},
             {"radius": "constant", "xi": 7},
             {"radius": "constant", "xi": np.float64(7.5)},
@@ -28,6 +28,7 @@ PROGRAMS = {
             {"radius": "paper", "delta": np.float64(0.2), "variance_max": 4, "ridge": 2},
         ],
         [{"eager": True}, {"eager": True, "growth": 1}],
+        [{"warmup": 2}, {"warmup": 1, "ridge": 2}],
     ],
     "hr-ucb-exact": [
         [{}, {"radius": "constant", "xi": 2}, {"growth": 3, "delta": 0.2, "ridge": 2}],

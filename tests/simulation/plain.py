@@ -438,7 +438,7 @@ def _cmdp(bound: Any, policy: Any, problem: Any, users: int, past: Past, user: U
             return int(abs(user.contexts[0, 0]) * 2**20 % 1 * policy.cells)
         point = user.contexts.reshape(-1)
         point = np.append(point, user.beta) if policy.with_beta else point
-        return int(np.argmin(np.linalg.norm(bound.centres - point, axis=1)))
+        return int(np.argmin(np.linalg.norm(bound.placed.centres - point, axis=1)))
 
     here = cell(user)
     rounds, departures = np.zeros((2, len(user.contexts)))
