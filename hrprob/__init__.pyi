@@ -60,6 +60,10 @@ from .lifetime import h as h
 from .estimation.confidence import ConfidenceSets as ConfidenceSets
 from .estimation.lipschitz import lipschitz_constants as lipschitz_constants
 from .estimation.estimator import GLSE as GLSE
+from .estimation.likelihood_ratio.hypotheses import Homoscedastic as Homoscedastic
+from .estimation.likelihood_ratio.hypotheses import NotLonger as NotLonger
+from .estimation.likelihood_ratio.hypotheses import Stated as Stated
+from .estimation.likelihood_ratio.likelihood_ratio_set import LikelihoodRatioSet as LikelihoodRatioSet
 
 # What is chosen?
 from .policies import CMDP as CMDP
@@ -93,6 +97,7 @@ from .policies import register as register
 
 # What happens?
 from .simulation.engine import simulate as simulate
+from .io.summary import summarise as summarise
 
 # What do your data say?
 from .fitting.fit import fit as fit
@@ -100,6 +105,7 @@ from .fitting.posterior import Posterior as Posterior
 
 # Who won?
 from .comparison.paired import compare as compare
+from .comparison.repeat import repeat as repeat
 from .comparison.sequential import decide as decide
 
 # Who is served?

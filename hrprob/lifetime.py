@@ -41,6 +41,7 @@ from jax import lax
 from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import float64, is_traced
 from hrprob.noise import NORMAL, Noise
 from hrprob.noise.base import compiled
@@ -93,6 +94,7 @@ class Nodes(NamedTuple):
     far_log_weights: Any  # (f,)
 
 
+@nearest_keywords
 @float64
 def h(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax.Array:
     r"""Return the expected lifetime :math:`h_\beta(u, w) = 1/\Phi((\beta - u)/\sqrt w)`.
@@ -185,7 +187,7 @@ def mean_h(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> j
 @float64
 @compiled
 def mean_reneging_probability(u: ArrayLike, w: ArrayLike, nodes: Nodes, noise: Noise = NORMAL) -> jax.Array:
-    """Return the probability that a round is the last where β is drawn anew in every round.
+    """Return the probability that a round is the last where β is drawn independently in every round.
 
     Examples
     --------
@@ -299,7 +301,7 @@ def round_cost(
     one action for the whole stay to :math:`v_* - v`.
 
     Since :math:`v = g/p`, the cost is :math:`(v_* - v)\,p`, which is never negative; with the lifetime objective
-    that is :math:`(p - p_*)/p_*`. Two limits need care. If nobody leaves an action that earns less than 0, then
+    that is :math:`(p - p_*)/p_*`. Two limits need care. If no user leaves an action that earns less than 0, then
     v = −∞, and the first form is used: a round costs −g. If some action earns for ever, then :math:`v_* = \infty`,
     and a round of any other action costs as much as a stay with it.
 

@@ -23,6 +23,7 @@ __all__ = [
     "as_array",
     "as_numbers",
     "check_rounds",
+    "features",
     "first_rows",
     "pad",
     "rounds",
@@ -191,3 +192,14 @@ def as_array(name: str, values: Any) -> np.ndarray:
         return np.asarray(values)
     except ValueError:
         raise InvalidInput(name, "must have rows of one length", values, "one row per round") from None
+
+
+def features(dimension: int) -> dict[str, list[str]]:
+    """Return the names of the entries of θ and φ, as ArviZ's coordinates.
+
+    Examples
+    --------
+    >>> features(2)
+    {'feature': ['x1', 'x2']}
+    """
+    return {"feature": [f"x{j + 1}" for j in range(dimension)]}

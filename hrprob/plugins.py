@@ -1,6 +1,6 @@
 """Tools for kinds of one's own: checks of parameters, random numbers, products that vectorise.
 
-A policy, noise, model, prior, posterior engine or diagnostic of somebody else's is one file. It imports its base class
+A third-party policy, noise, model, prior, posterior engine or diagnostic is one file. It imports its base class
 and ``register`` from the package of its family, and from here what hrprob's own kinds use:
 
 =================================  ==================================================================
@@ -10,6 +10,11 @@ and ``register`` from the package of its family, and from here what hrprob's own
 ``Source``, ``Purpose``            the random numbers of some users in some trials
 ``contract``, ``quadratic_form``   products over the last axis, written out so that they vectorise
 =================================  ==================================================================
+
+Examples
+--------
+>>> check_number("share", 0.1, low=0, high=1, remedy="it is a probability")
+0.1
 """
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number, check_vector

@@ -1,4 +1,12 @@
-"""Outcome models and priors: NumPyro programs, one per file."""
+"""Outcome models and priors: NumPyro programs, one per file.
+
+Examples
+--------
+>>> make_model({"kind": "student-t", "df": 4.0}).df
+4.0
+>>> sorted(MODELS)
+['gaussian', 'mixture', 'student-t', 'truncated-normal']
+"""
 
 from hrprob.models import priors
 from hrprob.models.base import MODELS, Model, make_model, model_for_noise, register

@@ -7,7 +7,6 @@ The likelihood of a stay of m rounds under one context depends on m, Σr and Σr
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import jax
@@ -18,11 +17,10 @@ from numpyro.distributions import constraints
 
 from hrprob.models.base import Model, register
 from hrprob.noise import NORMAL, Noise
+from hrprob.noise.normal import log_density_of_rounds
 from hrprob.observations import Data, Stays
 
 __all__ = ["Gaussian"]
-
-_LOG_2PI = math.log(2.0 * math.pi)
 
 
 @register("gaussian")
@@ -65,7 +63,7 @@ class Gaussian(Model):
     def row_log_likelihood(self, data: Data, u: jax.Array, w: jax.Array) -> jax.Array:
         """Return the log likelihood of each row."""
         if isinstance(data, Stays):
-            return _of_stays(u, w, data.rounds, data.total, data.squares)
+            return log_density_of_rounds(u, w, data.rounds, data.total, data.squares)
         return super().row_log_likelihood(data, u, w)
 
 
@@ -96,9 +94,4 @@ class NormalStay(dist.Distribution):
 
     def log_prob(self, value: Any) -> Any:
         """Return the log likelihood of each stay."""
-        return _of_stays(self.u, self.w, self.rounds, value[..., 0], value[..., 1])
-
-
-def _of_stays(u: Any, w: Any, rounds: Any, total: Any, squares: Any) -> Any:
-    spread = squares - 2.0 * u * total + rounds * u * u
-    return -0.5 * (rounds * (_LOG_2PI + jnp.log(w)) + spread / w)
+        return log_density_of_rounds(self.u, self.w, self.rounds, value[..., 0], value[..., 1])

@@ -1,6 +1,7 @@
 """Settings that every test shares."""
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,9 @@ settings.load_profile("hrprob")
 def pytest_configure(config: pytest.Config) -> None:
     """Compile as the command line does, and keep programs in pytest's own cache: later runs share them."""
     os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Processes in the background of a shell ignore it, and tests of what it does would fail there.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if getattr(config, "cache", None) is not None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("compiled")))
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
@@ -45,7 +49,10 @@ def _forget_programs() -> Iterator[None]:
     yield
     import jax
 
+    from hrprob._core.compiled import forget_programs
+
     jax.clear_caches()
+    forget_programs()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Data flow one way: no package imports one to its right, and no two modules import each other.
 
 The layers stand in pyproject.toml under ``[[tool.hrprob.layers]]``, from left to right, each with the question
-it answers. The tables in README.md and CONTRIBUTING.md are made of the same statement
+it answers. The tables in CONTRIBUTING.md and in the documentation are made of the same statement
 (``python -m tests.test_architecture`` writes them).
 """
 
@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "hrprob"
-DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+DOCUMENTS = ("CONTRIBUTING.md", "docs/explanation/architecture.md")
 _MARKED = re.compile(r"(<!-- layers -->\n).*?(<!-- /layers -->)", re.DOTALL)
 
 

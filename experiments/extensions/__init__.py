@@ -1,1 +1,1 @@
-"""One configuration an extension, and the functions that one of them names."""
+"""One configuration per extension, and the functions that one of them names."""

@@ -47,7 +47,10 @@ class InvalidInput(ValueError):
 
 
 def _show(value: object) -> str:
-    text = repr(value.tolist()) if isinstance(value, np.ndarray | np.generic) else repr(value)
+    try:
+        text = repr(value.tolist()) if isinstance(value, np.ndarray | np.generic) else repr(value)
+    except RecursionError:
+        text = f"a {type(value).__name__} nested too deeply"
     return text if len(text) <= 120 else text[:117] + "..."
 
 

@@ -15,9 +15,10 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["double_precision", "float64", "is_traced"]
+__all__ = ["arrays_for", "double_precision", "float64", "is_traced"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,6 +32,20 @@ def double_precision() -> Any:
 def is_traced(*values: Any) -> bool:
     """Return whether any number in ``values`` (arrays, records, tuples of them) is being traced by JAX."""
     return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
+
+
+def arrays_for(*values: Any) -> Any:
+    """Return ``jax.numpy`` if any number in ``values`` is being traced, and else ``numpy``.
+
+    Outside a compiled program every single operation of ``jax.numpy`` is compiled by itself, once for every
+    shape; NumPy computes the same at once.
+
+    Examples
+    --------
+    >>> arrays_for(2.0, np.zeros(3)).__name__
+    'numpy'
+    """
+    return jnp if is_traced(*values) else np
 
 
 def float64(function: Callable[P, R]) -> Callable[P, R]:

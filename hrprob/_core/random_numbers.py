@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 # A user's number is one word of the counter, and so is a trial's. Warm-up users have numbers from here on,
-# distinct from those of the users who count.
+# distinct from those of the users who are part of the regret.
 WARMUP_USERS = 2**31
 MOST_USERS = WARMUP_USERS - 1
 MOST_TRIALS = 2**32 - 2
@@ -150,20 +150,19 @@ def key_of(seed: int, purpose: Purpose | None = None) -> jax.Array:
 
 def trial_keys(seed: int, trials: np.ndarray) -> tuple[jax.Array, jax.Array]:
     """Return the two key words of each trial, a function of the seed and its number alone."""
-    return _trial_keys(jax.random.key_data(key_of(seed)), jnp.asarray(trials, dtype=jnp.uint32))
-
-
-@jax.jit
-def _trial_keys(root: jax.Array, number: jax.Array) -> tuple[jax.Array, jax.Array]:
+    # In NumPy, for which nothing is compiled. The words of a seed's key are its upper and lower 32 bits.
+    high, low = (np.array([word], np.uint32) for word in divmod(seed, 2**32))
     # The second counter word keeps these apart from every user's numbers under the same root.
-    return threefry((root[0], root[1]), (number, jnp.full_like(number, 0xFFFFFFFF)))
+    number = np.asarray(trials).astype(np.uint32)
+    one, two = threefry((high, low), (number, np.full_like(number, 0xFFFFFFFF)))  # type: ignore[arg-type]
+    return jax.device_put(one), jax.device_put(two)
 
 
 def threefry(
     key: tuple[jax.Array, jax.Array], counter: tuple[jax.Array, jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
     """Return Threefry-2x32 (20 rounds) of ``counter`` under ``key``; all are uint32 and broadcast."""
-    schedule = (key[0], key[1], key[0] ^ key[1] ^ jnp.uint32(_PARITY))
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ np.uint32(_PARITY))
     left, right = counter[0] + schedule[0], counter[1] + schedule[1]
     for group in range(5):
         for rotation in _ROTATIONS[group % 2]:
@@ -171,7 +170,7 @@ def threefry(
             right = (right << rotation) | (right >> (32 - rotation))
             right = right ^ left
         left = left + schedule[(group + 1) % 3]
-        right = right + schedule[(group + 2) % 3] + jnp.uint32(group + 1)
+        right = right + schedule[(group + 2) % 3] + np.uint32(group + 1)
     return left, right
 
 

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.keywords import nearest_fields
 
 __all__ = ["describe", "record", "set_frozen", "with_fields"]
 
@@ -38,7 +39,7 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
     """
 
     def decorate(cls: type[T]) -> type[T]:
-        made: Any = dataclasses.dataclass(frozen=True)(cls)
+        made: Any = nearest_fields(dataclasses.dataclass(frozen=True)(cls))
         # A field that is static in a base class is static here too.
         fixed = {*static, *(name for base in made.__mro__[1:] for name in getattr(base, "_static", ()))}
         made._static = tuple(sorted(fixed))

@@ -15,7 +15,8 @@ objectives, links, diagnostics. A configuration names a class by its *kind*, suc
 
         def log_density(self, z): ...               # the methods of the family
 
-The first line of the class's docstring is its description in listings.
+The first line of the class's docstring is its description in listings; its section ``Parameters`` (type and
+meaning of each, numpydoc style) and its references are shown by ``hrprob describe`` and in the documentation.
 
 ``register`` makes the class a *record* (:mod:`hrprob._core.records`): a frozen dataclass and a JAX pytree, whose
 numbers are arguments of compiled programs. Parameters that are names, switches or shapes are part of the program
@@ -37,6 +38,8 @@ family            base or protocol                              register with
 ``links``         :class:`hrprob.problem.links.Link`            :func:`hrprob.problem.links.register`
 ``diagnostics``   :class:`hrprob.diagnostics.Diagnostic`        :func:`hrprob.diagnostics.register`
 ``radii``         ``Radius`` of :mod:`hrprob.policies.radii`    ``register`` of that package
+``predictives``   ``Predictive`` of                             ``register`` of
+                  :mod:`hrprob.estimation.likelihood_ratio`     ``likelihood_ratio.predictives``
 ================  ============================================  ==========================================
 
 **Making it known.** The file must be imported before its kind is used:
@@ -54,9 +57,10 @@ in an installed distribution    an entry point of the group ``hrprob.<family>`` 
 
 **Making an instance.** :meth:`Registry.make` takes what a user wrote: an instance, a kind, or a table with a kind
 and parameters, ``{ kind = "logistic", scale = 0.6 }``. Unknown kinds and parameters are reported with the nearest
-known name. Two class attributes say what it cannot guess:
+known name. Three class attributes say what it cannot guess:
 
 =============  ==========================================================================================
+``RENAMED``    earlier names of fields, and what they are called now: older configurations stay valid
 ``FILES``      fields that hold numbers, or the path of a file with them; paths start at the configuration
 ``PARTS``      fields that are members of a family themselves, with the registry of that family
 =============  ==========================================================================================
@@ -64,17 +68,18 @@ known name. Two class attributes say what it cannot guess:
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib
 import importlib.metadata
 import importlib.util
-import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
 
+from hrprob._core.descriptions import Description, describe_class
+from hrprob._core.docstrings import complete_docstring
 from hrprob._core.errors import InvalidInput
 from hrprob._core.records import record
 from hrprob._core.tables import (
@@ -104,11 +109,14 @@ class Registry(Generic[T]):
     field : str
         The name of a member's field in a configuration, for error messages.
     package : str
-        The package whose modules register hrprob's own kinds. They are imported when a kind is looked up.
+        The package whose modules register hrprob's own kinds, each in a module named like the kind
+        (``"hr-ucb"`` in ``hr_ucb``). They are imported when a kind is looked up.
     requires : tuple of str
         Attributes that every member has, by which an instance is recognised.
     remedy : str
         What an error message advises if a kind does not exist and no known kind is similar.
+    modules : mapping of str to str
+        The modules of hrprob's own kinds that are not named like their kind.
 
     Examples
     --------
@@ -126,10 +134,17 @@ class Registry(Generic[T]):
     """
 
     def __init__(
-        self, family: str, *, field: str, package: str, requires: tuple[str, ...], remedy: str = ""
+        self,
+        family: str,
+        *,
+        field: str,
+        package: str,
+        requires: tuple[str, ...],
+        remedy: str = "",
+        modules: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.family, self.field, self.requires = family, field, requires
-        self._package = package
+        self._package, self._modules = package, modules
         self._given_remedy = remedy
         self._classes: dict[str, type[T]] = {}
 
@@ -143,7 +158,7 @@ class Registry(Generic[T]):
         def decorate(cls: C) -> C:
             if not cls.__module__.startswith("hrprob."):
                 # So that no kind of hrprob's own, not yet imported, is replaced unnoticed.
-                self._load_own()
+                self._load_one(kind)
             self._check_members(cls)
             other = self._classes.get(kind)
             if other is not None and _address(other) != _address(cls):
@@ -151,6 +166,7 @@ class Registry(Generic[T]):
                 raise InvalidInput("kind", "must not be in use", kind, remedy)
             made: Any = record(static=static)(cls)
             made.kind = kind
+            complete_docstring(made)
             self._classes[kind] = made
             return made
 
@@ -210,20 +226,20 @@ class Registry(Generic[T]):
             field, f"must be one of the {self.family}, or name one", written, self._remedy(field)
         )
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Return every kind with the first line of its docstring and its parameters with their defaults."""
-        return [
-            {
-                "kind": kind,
-                "description": (inspect.getdoc(cls) or "").split("\n")[0],
-                "parameters": {
-                    field.name: field.default
-                    for field in dataclasses.fields(cls)  # type: ignore[arg-type]
-                    if field.init
-                },
-            }
-            for kind, cls in self.kinds().items()
-        ]
+    def describe(self, kind: Any = None) -> list[Description]:
+        """Return what every kind, or this one, says of itself: summary, parameters, references.
+
+        Examples
+        --------
+        >>> from hrprob.noise import NOISES
+        >>> noise = NOISES.describe("student-t")[0]
+        >>> noise.description
+        'The t distribution, standardised.'
+        >>> noise.parameters[0].name, noise.parameters[0].type, noise.parameters[0].default
+        ('df', 'float', 5.0)
+        """
+        chosen = self.kinds() if kind is None else {str(kind): self.get(kind, "kind")}
+        return [describe_class(self.family, kind, cls) for kind, cls in chosen.items()]
 
     def _remedy(self, field: str) -> str:
         first = next(iter(self.kinds()))
@@ -231,6 +247,9 @@ class Registry(Generic[T]):
         return self._given_remedy or f'write {name} = "{first}", or a table {{ kind = "{first}", ... }}'
 
     def _build(self, cls: type[T], kind: str, table: Mapping[str, Any], field: str, folder: Path | None) -> T:
+        # A table with both names keeps the earlier one, which is then reported as unknown.
+        earlier = {old: new for old, new in getattr(cls, "RENAMED", {}).items() if new not in table}
+        table = {earlier.get(name, name): value for name, value in table.items()}
         check_keys(field, table, ("kind", *names_of(cls)))
         parameters = {name: value for name, value in given(table).items() if name != "kind"}
         for name in required_of(cls):
@@ -256,10 +275,18 @@ class Registry(Generic[T]):
             )
 
     def _load_one(self, kind: str) -> None:
-        """Import hrprob's own module that is named like the kind, if there is one, to spare importing all."""
-        module = f"{self._package}.{kind.replace('-', '_')}"
-        if self._package and kind.replace("-", "_").isidentifier() and importlib.util.find_spec(module):
+        """Import hrprob's own module of the kind, if there is one, to spare importing all."""
+        module = self.own_module(kind)
+        if module is not None:
             importlib.import_module(module)
+
+    def own_module(self, kind: str) -> str | None:
+        """Return which of hrprob's own modules would register ``kind``, by its name and without importing it."""
+        name = self._modules.get(kind, kind.replace("-", "_"))
+        if not (self._package and name.isidentifier()):
+            return None
+        module = f"{self._package}.{name}"
+        return module if importlib.util.find_spec(module) else None
 
     def _load_own(self) -> None:
         if self._package:

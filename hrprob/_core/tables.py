@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -18,8 +19,10 @@ __all__ = [
     "kind_or_table",
     "names_of",
     "nearest",
+    "read_number",
     "required_of",
     "table_of",
+    "to_toml",
     "within",
 ]
 
@@ -78,7 +81,7 @@ def kind_or_table(option: str, text: str) -> Any:
     must, remedy = "must be a name, or a table of TOML", "for example {kind = 'nuts', chains = 2}"
     try:
         read = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInput(option, must, text, f"{error}; {remedy}") from None
     if list(read) != ["value"]:
         raise InvalidInput(option, f"{must}, and nothing after it", text, remedy)
@@ -116,3 +119,38 @@ def check_numbers(field: str, value: Any) -> None:
             check_numbers(f"{field}[{place}]", entry)
     elif isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(field, "must be a number", value, "write numbers without quotes")
+
+
+def read_number(text: str) -> float:
+    """Return the number that a cell of a CSV file holds, or raise ``ValueError``.
+
+    Python's ``float`` also reads ``1_0`` and digits of other scripts, which no other program would.
+
+    Examples
+    --------
+    >>> read_number("-1.5e3"), read_number("inf")
+    (-1500.0, inf)
+    >>> read_number("1_0")
+    Traceback (most recent call last):
+    ...
+    ValueError: not a number: '1_0'
+    """
+    if not text.isascii() or "_" in text:
+        raise ValueError(f"not a number: {text!r}")
+    return float(text)
+
+
+def to_toml(value: Any) -> str:
+    """Return plain data as a value of TOML; tables are written inline.
+
+    Examples
+    --------
+    >>> print(to_toml({"kind": "uniform", "low": -1.0, "of": ["a", True]}))
+    { kind = "uniform", low = -1.0, of = ["a", true] }
+    """
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {to_toml(entry)}" for name, entry in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(to_toml, value)) + "]"
+    # JSON writes numbers, truth values and text as TOML does.
+    return json.dumps(value, ensure_ascii=False, default=str)

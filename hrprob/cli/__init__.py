@@ -5,9 +5,10 @@ Nothing heavy is imported before a command needs it, so ``hrprob --help`` answer
 
 ===================================================================  ===================================
 ``run``, ``reproduce``, ``theory``, ``fit``, ``compare``,            the commands
-``suite``, ``diagnose``, ``policies``
+``suite``, ``diagnose``, ``policies``, ``describe``, ``init``
 ``main``                                                             parser, exit codes, signals
-``shared``                                                           common options and printing
+``shared``, ``printing``                                             common options; lines, JSON, progress
+``parser``, ``completion``                                           nearest names; completion in the shell
 ``jax_setup``                                                        float64 and the compilation cache
 ===================================================================  ===================================
 """

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hrprob.cli.jax_setup import prepare_jax
+from hrprob.cli.printing import loading, print_result, printer, progress_printer, shows_progress
 from hrprob.cli.shared import (
     Command,
     add_import,
+    add_json,
+    add_out,
+    add_quiet,
+    add_trust,
     import_modules,
     named_as_options,
-    printer,
-    shows_progress,
 )
 
 if TYPE_CHECKING:
@@ -42,15 +45,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most-trials", type=int, default=640, metavar="N", help="most trials with --until (%(default)s)"
     )
-    parser.add_argument("--out", metavar="DIR", help="folder for comparison.json, figures and report.html")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar and no tables")
+    add_trust(parser)
+    add_out(parser, "folder for comparison.json, figures and report.html")
+    add_quiet(parser, "no progress and no tables")
+    add_json(parser)
     add_import(parser)
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    prepare_jax()
-    import_modules(arguments.modules)
-    from hrprob.comparison.folders import compare_folders
+    with loading(arguments, "results"):
+        prepare_jax()
+        import_modules(arguments.modules)
+        from hrprob.comparison.folders import compare_folders
 
     say = printer(arguments)
     with named_as_options("baseline", "at", "until", "most_trials"):
@@ -61,12 +67,14 @@ def _run(arguments: argparse.Namespace) -> None:
             at=arguments.at,
             until=arguments.until,
             most_trials=arguments.most_trials,
-            say=say,
+            trust=arguments.trust,
+            say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )
     print_report(report, say, pairs=True)
     if arguments.out is not None:
         say(f"\nreport in {Path(arguments.out, 'report.html')}")
+    print_result(arguments, arguments.out, report.to_dict())
 
 
 def print_report(report: ComparisonReport, say: Callable[[str], None], *, pairs: bool) -> None:

@@ -7,13 +7,17 @@ import sys
 from pathlib import Path
 
 from hrprob.cli.jax_setup import prepare_jax
+from hrprob.cli.printing import loading, print_result, printer, progress_printer, shows_progress
 from hrprob.cli.shared import (
     Command,
     add_import,
+    add_json,
+    add_out,
+    add_quiet,
     import_modules,
     named_as_options,
-    printer,
-    shows_progress,
+    own_kinds,
+    result_folder,
 )
 
 __all__ = ["COMMAND"]
@@ -23,7 +27,9 @@ _MARKS = {True: "✓", False: "✗", None: "·"}
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="configuration, a TOML file")
-    parser.add_argument("--out", metavar="DIR", required=True, help="folder for the report")
+    add_out(
+        parser, "folder for the report", "results/diagnose/NAME for NAME.toml, replacing an earlier result"
+    )
     parser.add_argument(
         "--policy",
         metavar="NAME",
@@ -33,44 +39,53 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine",
         metavar="NAME",
-        help="posterior engine to diagnose: laplace, smc, nuts or svi, or a table, "
+        help=f"posterior engine to diagnose: {own_kinds('estimation/posterior')}; or a table, "
         '{kind = "...", ...}; by default that of the policy',
     )
     parser.add_argument(
         "--seed", type=int, metavar="N", help="seed of all random numbers; by default as in FILE"
     )
     parser.add_argument("--quick", action="store_true", help="few data sets: to see that it works")
-    parser.add_argument("--quiet", action="store_true", help="no progress and no verdicts")
+    add_quiet(parser, "no progress and no verdicts")
+    add_json(parser)
     add_import(parser)
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    prepare_jax()
-    import_modules(arguments.modules)
-    from hrprob._core.tables import kind_or_table
-    from hrprob.diagnostics.experiment import diagnose_experiment
-    from hrprob.io import config
+    with loading(arguments, arguments.file):
+        prepare_jax()
+        import_modules(arguments.modules)
+        from hrprob._core.tables import kind_or_table
+        from hrprob.diagnostics.experiment import diagnose_experiment
+        from hrprob.diagnostics.report import to_plain
+        from hrprob.io import config
 
     say = printer(arguments)
     experiment = config.read(arguments.file)
     if arguments.seed is not None:
         with named_as_options("seed"):
             experiment = experiment.replace(seed=arguments.seed)
+    out = result_folder(arguments, arguments.file)
     engine = None if arguments.engine is None else kind_or_table("--engine", arguments.engine)
-    diagnosis = diagnose_experiment(
-        experiment,
-        arguments.out,
-        policy=arguments.policy,
-        engine=engine,
-        quick=arguments.quick,
-        command=sys.argv,
-        say=say,
-        progress=shows_progress(arguments),
-    )
+    # Without --engine an error about the engine is one about the policy's own.
+    asked = () if engine is None else ("engine",)
+    with named_as_options(*asked, policy="policy"):
+        diagnosis = diagnose_experiment(
+            experiment,
+            out,
+            policy=arguments.policy,
+            engine=engine,
+            quick=arguments.quick,
+            command=sys.argv,
+            say=progress_printer(arguments),
+            progress=shows_progress(arguments),
+        )
     say("")
     for verdict in diagnosis.verdicts:
         say(f"  {_MARKS[verdict.good]} {verdict.words}")
-    say(f"\nreport in {Path(arguments.out, 'report.html')}")
+    say(f"\nreport in {Path(out, 'report.html')}")
+    if arguments.json:
+        print_result(arguments, out, to_plain(diagnosis))
 
 
 COMMAND = Command(

@@ -7,7 +7,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hrprob.cli.jax_setup import prepare_jax
-from hrprob.cli.shared import Command, add_import, import_modules, named_as_options, printer
+from hrprob.cli.printing import loading, print_result, printer, shows_progress
+from hrprob.cli.shared import (
+    Command,
+    add_import,
+    add_json,
+    add_out,
+    add_quiet,
+    import_modules,
+    named_as_options,
+    own_kinds,
+)
 
 if TYPE_CHECKING:
     from hrprob.problem import Affine, Bounds
@@ -19,15 +29,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="rounds, a CSV file with columns x1, ..., xd, r, and optionally user and beta",
+        help="rounds, a CSV file with a line per round: the context, the outcome, and optionally user and level; "
+        "separators (comma, semicolon, tab, |) and decimal commas are recognised, other columns are not used",
     )
-    parser.add_argument("--out", metavar="DIR", help="folder for the posterior, its summary and figures")
+    _add_columns(parser)
+    add_out(parser, "folder for the posterior, its summary and figures")
     for name, default, meaning in (
-        ("engine", "nuts", "nuts, laplace, svi or smc"),
-        ("model", "gaussian", "outcome model: gaussian, student-t, truncated-normal, mixture, or your own"),
-        ("prior", "uniform", "prior: uniform or gaussian"),
+        ("engine", "nuts", f"posterior engine: {own_kinds('estimation/posterior')}"),
+        ("model", "gaussian", f"outcome model: {own_kinds('models')}"),
+        ("prior", "uniform", f"prior: {own_kinds('models/priors')}"),
     ):
-        more = f'{meaning}; or a table, {{kind = "...", ...}} (%(default)s)'
+        more = f'{meaning}, or your own; or a table, {{kind = "...", ...}} (%(default)s)'
         parser.add_argument(f"--{name}", metavar="NAME", default=default, help=more)
     for name, number, meaning in (
         ("link-slope", 1.0, "M_f: the variance is M_f·φᵀx + offset"),
@@ -41,18 +53,53 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument("--seed", type=int, metavar="N", default=0, help="seed of all random numbers (0)")
     parser.add_argument("--draws", type=int, metavar="N", help="number of draws, all chains together (4000)")
-    parser.add_argument("--quiet", action="store_true", help="print nothing")
+    add_quiet(parser, "print nothing")
+    add_json(parser)
     add_import(parser)
 
 
+def _add_columns(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--outcome", metavar="COLUMN", help="column of outcomes; by default r")
+    parser.add_argument(
+        "--context",
+        metavar="COLUMNS",
+        type=_names,
+        help="columns of a context, A,B,...; by default x1, ..., xd",
+    )
+    parser.add_argument("--user", metavar="COLUMN", help="column of users; by default user, if there is one")
+    parser.add_argument(
+        "--level", metavar="COLUMN", help="column of satisfaction levels; by default beta, if there is one"
+    )
+    scaling = parser.add_mutually_exclusive_group()
+    scaling.add_argument(
+        "--scale",
+        action="store_true",
+        help="divide contexts by their largest norm, if that is above 1; the posterior keeps the divisor",
+    )
+    scaling.add_argument(
+        "--scale-columns",
+        dest="scale",
+        action="store_const",
+        const="columns",
+        help="divide each column of a context by its largest absolute value, and by √d: for features in different "
+        "units",
+    )
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
 def _run(arguments: argparse.Namespace) -> None:
-    prepare_jax()
-    import_modules(arguments.modules)
-    from hrprob.fitting.fit import fit
-    from hrprob.fitting.intervals import check_prob
-    from hrprob.fitting.posterior import Posterior
-    from hrprob.fitting.results import fit_file, fit_in_words, thinning_in_words
-    from hrprob.fitting.table import Table
+    with loading(arguments, arguments.file):
+        prepare_jax()
+        import_modules(arguments.modules)
+        from hrprob.fitting.columns import Columns
+        from hrprob.fitting.fit import fit
+        from hrprob.fitting.intervals import check_prob
+        from hrprob.fitting.posterior import Posterior
+        from hrprob.fitting.results import fit_file, fit_in_words, thinning_in_words, to_plain
+        from hrprob.fitting.table import Table
 
     with named_as_options("prob"):
         check_prob(arguments.prob)
@@ -61,11 +108,18 @@ def _run(arguments: argparse.Namespace) -> None:
 
     def fit_table(table: Table) -> Posterior:
         with named_as_options("engine", "model", "prior", "seed", "draws", **bounds):
-            return fit(table, **options)
+            return fit(table, **options, progress=shows_progress(arguments))
 
-    posterior = fit_file(
-        arguments.file, arguments.out, prob=arguments.prob, command=sys.argv, fit_table=fit_table
-    )
+    with named_as_options("outcome", "context", "user", "level", "scale", data="FILE"):
+        posterior = fit_file(
+            arguments.file,
+            arguments.out,
+            prob=arguments.prob,
+            command=sys.argv,
+            columns=Columns(arguments.outcome, arguments.context, arguments.user, arguments.level),
+            scale=arguments.scale,
+            fit_table=fit_table,
+        )
     say = printer(arguments)
     for line in fit_in_words(posterior, arguments.prob):
         say(line)
@@ -74,6 +128,7 @@ def _run(arguments: argparse.Namespace) -> None:
         if thinned is not None:
             say(thinned)
         say(f"\nresults in {arguments.out}")
+    print_result(arguments, arguments.out, to_plain(posterior, arguments.prob))
 
 
 def _fit_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import os
 import platform
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 __all__ = ["XLA_FLAGS", "cache_folder", "prepare_jax"]
 
@@ -23,13 +28,55 @@ XLA_FLAGS = "--xla_backend_extra_options=" + ",".join(
 def prepare_jax() -> None:
     """Switch JAX to float64 for this process, and keep compiled programs for later processes."""
     os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
+    # Figures are written to files, whatever a terminal session draws with.
+    os.environ["MPLBACKEND"] = "agg"
+    _check_flags(os.environ["XLA_FLAGS"])
     import jax
 
     jax.config.update("jax_enable_x64", True)
+    _check_platforms()
     cache = cache_folder()
     if cache is not None:
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+        _replace_damaged_entries(cache)
+        from hrprob._core.compiled import store_programs
+
+        # In a folder that others can write, programs are traced again by every process.
+        with contextlib.suppress(OSError):
+            store_programs(cache / "programs")
+
+
+def _check_flags(flags: str) -> None:
+    """Raise if XLA does not know these flags: it would end the process without an exception."""
+    if flags in ("", XLA_FLAGS) or "jax" in sys.modules:
+        return
+    from hrprob._core.errors import InvalidInput
+
+    command = [sys.executable, "-c", "import jax; jax.devices('cpu')"]
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", env=environment, check=False
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it gives no reason"])[-1]
+        raise InvalidInput("XLA_FLAGS", "must be flags that XLA knows", flags, f"{last}; unset or mend it")
+
+
+def _check_platforms() -> None:
+    """Raise if JAX cannot compute on what JAX_PLATFORMS names."""
+    import jax
+
+    from hrprob._core.errors import InvalidInput
+
+    try:
+        jax.devices()
+    except RuntimeError as error:
+        asked = os.environ.get("JAX_PLATFORMS", "")
+        remedy = f"{error}; unset it, or write JAX_PLATFORMS=cpu"
+        raise InvalidInput(
+            "JAX_PLATFORMS", "must name platforms that JAX finds here", asked, remedy
+        ) from None
 
 
 def cache_folder() -> Path | None:
@@ -49,6 +96,31 @@ def cache_folder() -> Path | None:
         # Without a home, or permission to write there, programs are compiled again: slower, the same numbers.
         return None
     return folder
+
+
+def _replace_damaged_entries(folder: Path) -> None:
+    """Let JAX remove an entry that it cannot read, and write it anew.
+
+    By itself it warns, compiles, and leaves the entry as it is, in every later process again: a process that was
+    killed while it wrote an entry would be felt for ever.
+    """
+    from jax._src import compilation_cache
+
+    # Not a public function of JAX. Without it, damaged entries are skipped with a warning as before.
+    read = getattr(compilation_cache, "get_executable_and_time", None)
+    if read is None or hasattr(read, "__wrapped__"):
+        return
+
+    @functools.wraps(read)
+    def read_or_remove(cache_key: str, *arguments: Any, **options: Any) -> Any:
+        try:
+            return read(cache_key, *arguments, **options)
+        except Exception:
+            # JAX compiles what it does not find, and stores it.
+            Path(folder, f"{cache_key}-cache").unlink(missing_ok=True)
+            return None, None
+
+    compilation_cache.get_executable_and_time = read_or_remove
 
 
 def _processor() -> str:

@@ -14,22 +14,36 @@ exit   when
 from __future__ import annotations
 
 import argparse
-import contextlib
+import io
 import os
-import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 import hrprob
-from hrprob.cli import compare, diagnose, fit, policies, reproduce, run, suite, theory
+from hrprob.cli import (
+    compare,
+    describe,
+    diagnose,
+    fit,
+    init,
+    policies,
+    repeat,
+    reproduce,
+    run,
+    suite,
+    theory,
+)
+from hrprob.cli.completion import complete
+from hrprob.cli.parser import Parser
+from hrprob.cli.shared import named_as_options
 
 __all__ = ["COMMANDS", "console_main", "main", "make_parser"]
 
 COMMANDS = {
     module.COMMAND.name: module.COMMAND
-    for module in (run, reproduce, theory, fit, compare, suite, diagnose, policies)
+    for module in (init, run, repeat, reproduce, theory, fit, compare, suite, diagnose, policies, describe)
 }
 
 
@@ -46,13 +60,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["policies", "--import", "no_such_module"])
     2
     """
-    arguments = make_parser().parse_args(argv)
+    parser = make_parser()
+    complete(parser)
+    arguments = parser.parse_args(argv)
     # This import loads NumPy, and --help has been answered by now.
     from hrprob._core.errors import InvalidInput
+    from hrprob._core.memory import is_out_of_memory
+    from hrprob._core.stopping import Terminated, stop_on_signals
 
     command = COMMANDS[arguments.command]
     try:
-        with _stop_on_sigterm():
+        # No configuration has fields of these names.
+        with stop_on_signals(), named_as_options("out", "resume"):
             command.run(arguments)
         sys.stdout.flush()
     except InvalidInput as error:
@@ -61,32 +80,43 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _without_reader()
     except OSError as error:
         return _fail(f"error: {error}", 1)
-    except (MemoryError, RuntimeError) as error:
-        # JAX has no error class of its own for too little memory.
-        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+    except (MemoryError, RuntimeError, ValueError) as error:
+        if not is_out_of_memory(error):
             raise
         return _fail(f"error: too little memory, try {command.less_memory}: {error}", 1)
-    except KeyboardInterrupt:
-        return _fail("interrupted; nothing half-written is left", 130)
-    except _Terminated:
-        return _fail("stopped; nothing half-written is left", 143)
+    except KeyboardInterrupt as error:
+        return _fail(f"interrupted; {_left(error)}", 130)
+    except Terminated as error:
+        return _fail(f"stopped; {_left(error)}", 143)
     return 0
 
 
 def console_main() -> NoReturn:
     """Run the command line as a process of its own, and end the process with its exit code."""
+    _repair_streams()
     code = main()
     if any(thread is not threading.main_thread() and not thread.daemon for thread in threading.enumerate()):
-        # Other threads still compute, but nobody needs their results: the command failed or was stopped.
+        # Other threads still compute, but their results are not needed: the command failed or was stopped.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
 
 
+def _repair_streams() -> None:
+    """Let every text be printed: where a stream is closed nowhere, where its encoding lacks a character with a "?"."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # This also takes the number of the closed stream, which no file of results may get.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="hrprob", description="Lifetime maximisation: bandits whose users may leave for good."
     )
     parser.add_argument("--version", action="version", version=f"hrprob {hrprob.__version__}")
@@ -97,30 +127,14 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Terminated(BaseException):
-    """The process received SIGTERM."""
-
-
-@contextlib.contextmanager
-def _stop_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM raise an exception, as Ctrl-C does, so that unfinished files are removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise _Terminated
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _left(error: BaseException) -> str:
+    return "; ".join(["nothing half-written is left", *getattr(error, "__notes__", ())])
 
 
 def _fail(message: str, status: int) -> int:
-    # One line, whatever the message quotes.
-    print("hrprob:", " ".join(message.split()), file=sys.stderr)
+    # One line without control characters, whatever the message quotes.
+    signs = (sign if sign.isprintable() else ascii(sign)[1:-1] for sign in " ".join(message.split()))
+    print("hrprob:", "".join(signs), file=sys.stderr)
     return status
 
 

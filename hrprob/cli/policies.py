@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import MISSING
+from typing import Any
 
-from hrprob.cli.shared import Command, add_import, import_modules, print_text
+from hrprob.cli.describe import kinds_of, print_descriptions
+from hrprob.cli.shared import Command, add_import, add_json, import_modules, named_as_options
 
 __all__ = ["COMMAND"]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    kind: Any = parser.add_argument(
+        "kind", metavar="NAME", nargs="?", help="one policy, in full; by default all"
+    )
+    kind.completer = lambda **_: kinds_of("policies")  # what argcomplete offers in the shell
+    add_json(parser)
     add_import(parser)
 
 
 def _run(arguments: argparse.Namespace) -> None:
     import_modules(arguments.modules)
-    from hrprob.policies import POLICIES
+    from hrprob.kinds import describe
 
-    entries = POLICIES.describe()
-    if arguments.json:
-        for entry in entries:
-            entry["parameters"] = {
-                name: "required" if default is MISSING else default
-                for name, default in entry["parameters"].items()
-            }
-        print_text(json.dumps(entries, indent=2, ensure_ascii=False, default=str))
-        return
-    for entry in entries:
-        print_text(f"{entry['kind']}\n    {entry['description']}")
-        for name, default in entry["parameters"].items():
-            print_text(f"    {name} {_default(default)}")
-
-
-def _default(default: object) -> str:
-    if default is MISSING:
-        return "(required)"
-    return "(optional)" if default is None else f"= {json.dumps(default, default=str)}"
+    with named_as_options(kind="NAME"):
+        described = describe("policies", arguments.kind)
+    print_descriptions(described, arguments)
 
 
 COMMAND = Command("policies", "describe the policies that a configuration can name", _add_arguments, _run)

@@ -6,7 +6,18 @@ import argparse
 from pathlib import Path
 
 from hrprob.cli.jax_setup import prepare_jax
-from hrprob.cli.shared import SIZES, Command, add_sizes, named_as_options, printer, shows_progress
+from hrprob.cli.printing import loading, print_result, printer, progress_printer, shows_progress
+from hrprob.cli.shared import (
+    SIZES,
+    Command,
+    add_json,
+    add_out,
+    add_quiet,
+    add_resume,
+    add_sizes,
+    named_as_options,
+    result_folder,
+)
 
 __all__ = ["COMMAND"]
 
@@ -21,34 +32,37 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("a", "b", "c", "d", "index"),
         help="only this panel; may be given more than once",
     )
-    parser.add_argument(
-        "--out", metavar="DIR", default="results/reproduce", help="folder for all results (%(default)s)"
-    )
+    add_out(parser, "folder for all results", "results/reproduce, where finished parts are reused")
     add_sizes(parser, users="users instead of 30000", trials="trials instead of 20", seed="seed instead of 0")
     parser.add_argument("--quick", action="store_true", help="few users and trials: to see that it works")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar and no verdicts")
+    add_resume(parser)
+    add_quiet(parser, "no progress and no verdicts")
+    add_json(parser)
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    prepare_jax()
-    from hrprob.reproduce.parts import PANELS
-    from hrprob.reproduce.play import reproduce
+    with loading(arguments, "the experiments"):
+        prepare_jax()
+        from hrprob.reproduce.parts import PANELS
+        from hrprob.reproduce.play import reproduce
 
-    say = printer(arguments)
+    say, out = printer(arguments), result_folder(arguments)
     with named_as_options(*SIZES):
         reproduction = reproduce(
-            arguments.out,
+            out,
             panels=arguments.panels or PANELS,
             users=arguments.users,
             trials=arguments.trials,
             seed=arguments.seed,
             quick=arguments.quick,
-            say=say,
+            resume=arguments.resume,
+            say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )
     for good, words in reproduction.verdicts():
         say(f"  {_MARKS[good]} {words}")
-    say(f"\nreport in {Path(arguments.out, 'report.html')}")
+    say(f"\nreport in {Path(out, 'report.html')}")
+    print_result(arguments, out, reproduction.to_dict())
 
 
 COMMAND = Command(

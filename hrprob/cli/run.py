@@ -7,15 +7,19 @@ import sys
 import time
 
 from hrprob.cli.jax_setup import prepare_jax
+from hrprob.cli.printing import loading, print_result, printer, shows_progress
 from hrprob.cli.shared import (
     SIZES,
     Command,
     add_import,
+    add_json,
+    add_out,
+    add_quiet,
+    add_resume,
     add_sizes,
     import_modules,
     named_as_options,
-    printer,
-    shows_progress,
+    result_folder,
 )
 
 __all__ = ["COMMAND"]
@@ -23,7 +27,7 @@ __all__ = ["COMMAND"]
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="configuration, a TOML file")
-    parser.add_argument("--out", metavar="DIR", required=True, help="folder for the results")
+    add_out(parser, "folder for the results", "results/run/NAME for NAME.toml, replacing an earlier result")
     add_sizes(
         parser,
         users="users who arrive, T; by default as in FILE",
@@ -37,43 +41,52 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHICH",
         help='users to keep in results.nc: "all", each N-th, or as many as fit ("auto", the default)',
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar and no table")
+    add_resume(parser)
+    add_quiet(parser, "no progress and no table")
+    add_json(parser)
     add_import(parser)
 
 
 def _keep(text: str) -> str | int:
     if text in ("auto", "all"):
         return text
-    if text.isdecimal() and int(text) > 0:
+    # More digits than any number of users has.
+    if text.isascii() and text.isdecimal() and len(text) <= 18 and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f'must be "auto", "all" or a whole number from 1 on, got {text!r}')
 
 
 def _run(arguments: argparse.Namespace) -> None:
     started = time.perf_counter(), time.process_time()
-    prepare_jax()
-    import_modules(arguments.modules)
-    from hrprob.io import config
-    from hrprob.io.run import run_experiment
-    from hrprob.io.summary import run_notes, summary, summary_table
+    with loading(arguments, arguments.file):
+        prepare_jax()
+        import_modules(arguments.modules)
+        from hrprob.io import config
+        from hrprob.io.run import run_experiment
+        from hrprob.io.summary import run_notes, summary, summary_table
 
-    experiment = config.read(arguments.file)
+        experiment = config.read(arguments.file)
     given = {name: getattr(arguments, name) for name in SIZES if getattr(arguments, name) is not None}
     with named_as_options(*SIZES):
         experiment = experiment.replace(**given)
-    dataset = run_experiment(
-        experiment,
-        arguments.out,
-        keep=arguments.keep,
-        command=sys.argv,
-        started=started,
-        progress=shows_progress(arguments),
-    )
+    out = result_folder(arguments, arguments.file)
+    with named_as_options("keep"):
+        dataset = run_experiment(
+            experiment,
+            out,
+            keep=arguments.keep,
+            command=sys.argv,
+            started=started,
+            resume=arguments.resume,
+            progress=shows_progress(arguments),
+        )
     say = printer(arguments)
-    say(summary_table(summary(dataset), experiment.users).in_columns())
-    for note in run_notes(dataset, experiment.problem):
-        say(note)
-    say(f"\nresults in {arguments.out}")
+    entries, remarks = summary(dataset), run_notes(dataset, experiment.problem)
+    say(summary_table(entries, experiment.users).in_columns())
+    for remark in remarks:
+        say(remark)
+    say(f"\nresults in {out}")
+    print_result(arguments, out, entries, remarks)
 
 
 COMMAND = Command(

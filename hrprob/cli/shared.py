@@ -1,4 +1,4 @@
-"""What several commands share: options, the names of options in error messages, and printing."""
+"""What several commands share: options, the names of options in error messages."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ import argparse
 import contextlib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 __all__ = [
     "SIZES",
     "Command",
     "add_import",
+    "add_json",
+    "add_out",
+    "add_quiet",
+    "add_resume",
     "add_sizes",
+    "add_trust",
     "import_modules",
     "named_as_options",
-    "print_text",
-    "printer",
-    "shows_progress",
+    "own_kinds",
+    "result_folder",
 ]
 
 SIZES = ("users", "trials", "seed")
@@ -42,6 +48,48 @@ def add_sizes(parser: argparse.ArgumentParser, **meanings: str) -> None:
         parser.add_argument(f"--{name}", type=int, metavar="N", help=meaning)
 
 
+def add_out(parser: argparse.ArgumentParser, meaning: str, default: str = "") -> None:
+    """Add ``--out DIR``, the folder that a command writes, with what it is by default in words."""
+    parser.add_argument(
+        "--out", metavar="DIR", help=f"{meaning}; by default {default or 'nothing is written'}"
+    )
+
+
+def result_folder(arguments: argparse.Namespace, name: str = "") -> str:
+    """Return the folder of ``--out``; by default results/COMMAND, and in it one named like the file ``name``.
+
+    Examples
+    --------
+    >>> result_folder(argparse.Namespace(command="run", out=None), "experiments/paper.toml")
+    'results/run/paper'
+    """
+    if arguments.out is not None:
+        return str(arguments.out)
+    return "/".join(["results", str(arguments.command), *([Path(name).stem] if name else [])])
+
+
+def add_quiet(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add ``--quiet``, with what is not printed then."""
+    parser.add_argument("--quiet", action="store_true", help=meaning)
+
+
+def own_kinds(folder: str) -> str:
+    """Return the kinds that the modules of a folder of the package register, separated by commas.
+
+    They are read from the text of the modules: importing these would load JAX, which help texts must not wait for.
+
+    Examples
+    --------
+    >>> own_kinds("models/priors")
+    'gaussian, uniform'
+    """
+    modules = Path(__file__).parents[1].joinpath(folder).glob("*.py")
+    found = (
+        re.findall(r'^@(?:\w+\.)?register\("(.+?)"', module.read_text("utf-8"), re.M) for module in modules
+    )
+    return ", ".join(sorted(kind for kinds in found for kind in kinds))
+
+
 def add_import(parser: argparse.ArgumentParser) -> None:
     """Add ``--import MODULE``."""
     parser.add_argument(
@@ -52,6 +100,27 @@ def add_import(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="import this module first, for what it registers; may be given more than once",
     )
+
+
+def add_resume(parser: argparse.ArgumentParser) -> None:
+    """Add ``--resume``."""
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with what an interrupted call of the same command left unfinished",
+    )
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Add ``--trust``."""
+    parser.add_argument(
+        "--trust", action="store_true", help="run functions of your own that a result's manifest names"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON, for programs")
 
 
 def import_modules(modules: list[str]) -> None:
@@ -83,33 +152,22 @@ def named_as_options(*names: str, **options: str) -> Iterator[None]:
         Fields whose options have the same name. A field inside one of them keeps its path:
         ``engine.particles`` becomes ``--engine.particles``.
     options : str
-        Options by field, where their names differ.
+        Options by field, where their names differ; in capitals the name of an argument, ``FILE``.
+
+    What stands in backticks in the remedy is renamed too: ``scale`` becomes ``--scale``.
     """
     from hrprob._core.errors import InvalidInput
+
+    def typed(field: str) -> str | None:
+        if field in options:
+            return options[field] if options[field].isupper() else f"--{options[field]}"
+        return f"--{field.replace('_', '-')}" if field.partition(".")[0] in names else None
 
     try:
         yield
     except InvalidInput as error:
-        if error.field in options:
-            option = options[error.field]
-        elif error.field.partition(".")[0] in names:
-            option = error.field.replace("_", "-")
-        else:
+        remedy = re.sub(r"`([\w.]+)`", lambda found: f"`{typed(found[1]) or found[1]}`", error.remedy)
+        field = typed(error.field)
+        if field is None and remedy == error.remedy:
             raise
-        raise InvalidInput(f"--{option}", error.must, error.got, error.remedy) from None
-
-
-def print_text(text: str) -> None:
-    """Print to stdout; characters that the terminal's encoding lacks are replaced."""
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, errors="replace").decode(encoding))
-
-
-def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
-    """Return a function that prints a line, or does nothing with ``--quiet``."""
-    return (lambda line: None) if arguments.quiet else print_text
-
-
-def shows_progress(arguments: argparse.Namespace) -> bool:
-    """Say whether to show a progress bar: on a terminal, without ``--quiet``."""
-    return sys.stderr.isatty() and not arguments.quiet
+        raise InvalidInput(field or error.field, error.must, error.got, remedy) from None

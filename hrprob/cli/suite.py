@@ -7,9 +7,21 @@ from pathlib import Path
 
 from hrprob.cli.compare import print_report
 from hrprob.cli.jax_setup import prepare_jax
-from hrprob.cli.shared import SIZES, Command, add_sizes, named_as_options, printer, shows_progress
+from hrprob.cli.printing import loading, print_result, printer, progress_printer, shows_progress
+from hrprob.cli.shared import (
+    SIZES,
+    Command,
+    add_json,
+    add_out,
+    add_quiet,
+    add_resume,
+    add_sizes,
+    named_as_options,
+)
 
 __all__ = ["COMMAND"]
+
+_OUT, _HELD_OUT = "results/suite", "results/held-out"
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +29,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only", metavar="NAME", action="append", help="only this problem; may be given more than once"
     )
     parser.add_argument(
-        "--out", metavar="DIR", default="results/suite", help="folder for all results (%(default)s)"
+        "--held-out",
+        type=int,
+        metavar="N",
+        help="instead of the suite, N random problems on which no policy was chosen",
+    )
+    add_out(
+        parser, "folder for all results", f"{_OUT}, with --held-out {_HELD_OUT}; finished parts are reused"
     )
     add_sizes(
         parser,
@@ -25,26 +43,33 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         trials="trials, instead of the files' number",
         seed="seed, instead of the files'",
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar and no tables")
+    add_resume(parser)
+    add_quiet(parser, "no progress and no tables")
+    add_json(parser)
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    prepare_jax()
-    from hrprob.comparison.play import play_suite
+    with loading(arguments, "the suite"):
+        prepare_jax()
+        from hrprob.comparison.play import play_suite
 
     say = printer(arguments)
-    with named_as_options("only", *SIZES):
+    out = arguments.out or (_OUT if arguments.held_out is None else _HELD_OUT)
+    with named_as_options("only", "held_out", *SIZES):
         report = play_suite(
-            arguments.out,
+            out,
             only=arguments.only,
+            held_out=arguments.held_out,
             users=arguments.users,
             trials=arguments.trials,
             seed=arguments.seed,
-            say=say,
+            resume=arguments.resume,
+            say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )
     print_report(report, say, pairs=False)
-    say(f"\nreport in {Path(arguments.out, 'report.html')}")
+    say(f"\nreport in {Path(out, 'report.html')}")
+    print_result(arguments, out, report.to_dict())
 
 
 COMMAND = Command(

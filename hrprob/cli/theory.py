@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from hrprob.cli.jax_setup import prepare_jax
-from hrprob.cli.shared import Command, named_as_options, printer
+from hrprob.cli.printing import loading, print_result, printer, progress_printer
+from hrprob.cli.shared import Command, add_json, add_out, add_quiet, named_as_options, result_folder
 
 __all__ = ["COMMAND"]
 
@@ -15,30 +16,36 @@ _MARKS = {True: "✓", False: "✗", None: "·"}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out", metavar="DIR", default="results/theory", help="folder for the report (%(default)s)"
-    )
+    add_out(parser, "folder for the report", "results/theory, replacing an earlier result")
     parser.add_argument(
         "--seed", type=int, metavar="N", default=0, help="seed of all random numbers (%(default)s)"
     )
     parser.add_argument("--quick", action="store_true", help="few replications: to see that it works")
-    parser.add_argument("--quiet", action="store_true", help="no verdicts")
+    add_quiet(parser, "no progress and no verdicts")
+    add_json(parser)
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    prepare_jax()
-    from hrprob.theory.page import verdicts_in_words
-    from hrprob.theory.report import write_theory
+    with loading(arguments, "the experiments"):
+        prepare_jax()
+        from hrprob.theory.page import verdicts_in_words
+        from hrprob.theory.report import to_plain, write_theory
 
-    say = printer(arguments)
+    say, out = printer(arguments), result_folder(arguments)
     with named_as_options("seed"):
         theory = write_theory(
-            arguments.out, quick=arguments.quick, seed=arguments.seed, command=sys.argv, say=say
+            out,
+            quick=arguments.quick,
+            seed=arguments.seed,
+            command=sys.argv,
+            say=progress_printer(arguments),
         )
     say("")
     for good, words in verdicts_in_words(theory):
         say(f"  {_MARKS[good]} {words}")
-    say(f"\nreport in {Path(arguments.out, 'report.html')}")
+    say(f"\nreport in {Path(out, 'report.html')}")
+    if arguments.json:
+        print_result(arguments, out, to_plain(theory))
 
 
 COMMAND = Command(

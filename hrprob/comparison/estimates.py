@@ -31,6 +31,8 @@ import numpy as np
 import xarray
 from scipy import stats
 
+from hrprob._core.formatting import decimals_for, format_interval, format_number
+
 __all__ = [
     "Estimate",
     "Verdict",
@@ -46,7 +48,7 @@ __all__ = [
 ]
 
 Verdict = Literal["holds", "fails", "undecided"]
-"""What can become of a claim."""
+"""The verdicts on a claim."""
 
 _LEVEL = 0.95
 # More digits than a double has decide nothing.
@@ -65,7 +67,7 @@ class Estimate(NamedTuple):
         return self.against()
 
     def against(self, *values: float) -> str:
-        """Return mean and interval, with digits enough that no number is rounded across one of ``values``.
+        """Return mean and interval, with digits by the standard error, and enough that no number is rounded across one of ``values``.
 
         Examples
         --------
@@ -74,13 +76,17 @@ class Estimate(NamedTuple):
         0.95 [0.90, 1.00] but 0.951 [0.904, 0.997]
         """
         numbers = (self.mean, self.low, self.high)
-        digits = 0 if all(abs(number) >= 100 for number in numbers if math.isfinite(number)) else 2
+        large = all(abs(number) >= 100 for number in numbers if math.isfinite(number))
+        digits = decimals_for(self.se) if 0.0 < self.se < math.inf else 0 if large else 2
         while digits < _MOST_DIGITS and not all(
             _same_side(number, value, digits) for number in numbers for value in values
         ):
             digits += 1
-        mean, low, high = (f"{number:,.{digits}f}" for number in numbers)
-        return f"{mean} [{low}, {high}]"
+        return f"{format_number(self.mean, digits)} {format_interval(self.low, self.high, digits)}"
+
+    def negated(self) -> Estimate:
+        """Return the estimate of minus the quantity."""
+        return self._replace(mean=-self.mean, low=-self.high, high=-self.low)
 
     def below(self, value: float) -> bool:
         """Say whether the whole interval lies below ``value``."""
@@ -92,7 +98,7 @@ class Estimate(NamedTuple):
 
 
 def _same_side(number: float, value: float, digits: int) -> bool:
-    """Say whether ``number`` rounded to so many digits is on the side of ``value`` on which it is."""
+    """Say whether ``number`` and ``number`` rounded to ``digits`` digits are on the same side of ``value``."""
     if not math.isfinite(number):
         return True
     return bool(np.sign(round(number, digits) - value) == np.sign(number - value))
@@ -141,7 +147,7 @@ def estimate(values: np.ndarray) -> Estimate:
     Examples
     --------
     >>> print(estimate(np.array([1.0, 2.0, 3.0])))
-    2.00 [-0.48, 4.48]
+    2.0 [−0.5, 4.5]
     """
     mean = float(np.mean(values))
     if len(values) < 2:
@@ -165,7 +171,7 @@ def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray, level: float 
     Examples
     --------
     >>> print(ratio_of_means(np.array([3.0, 4.0, 5.0, 4.0]), np.array([6.0, 8.1, 9.9, 8.2])))
-    0.50 [0.48, 0.51]
+    0.497 [0.482, 0.509]
     """
     a, b = float(np.mean(numerator)), float(np.mean(denominator))
     if not np.any(numerator) and not np.any(denominator):
@@ -191,7 +197,7 @@ def unpaired_difference(values: np.ndarray, others: np.ndarray) -> Estimate:
     Examples
     --------
     >>> print(unpaired_difference(np.array([1.0, 2.0, 3.0]), np.array([5.0, 7.0])))
-    -4.00 [-9.98, 1.98]
+    −4.0 [−10.0, 2.0]
     """
     test = stats.ttest_ind(values, others, equal_var=False)
     interval = test.confidence_interval(_LEVEL)

@@ -9,6 +9,7 @@ from pathlib import Path
 import xarray
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.trust import trusting
 from hrprob.comparison.paired import compare
 from hrprob.comparison.report import ComparisonReport, make_report, write_report
 from hrprob.comparison.runs import Run, pool, read
@@ -27,6 +28,7 @@ def compare_folders(
     at: int | None = None,
     until: float | None = None,
     most_trials: int = MOST_TRIALS,
+    trust: bool = False,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> ComparisonReport:
@@ -38,13 +40,17 @@ def compare_folders(
         Folders that ``hrprob run`` or ``hrprob reproduce`` wrote.
     out : str or Path, optional
         Folder for tables, figures and page.
-    baseline, at
-        As for :func:`~hrprob.comparison.paired.compare`.
+    baseline : str, optional
+        Compare all others with this policy; by default all pairs.
+    at : int, optional
+        The user at which regrets are compared; by default the last.
     until : float, optional
         Play more trials until the leader differs significantly from all others at this level, as
         :func:`~hrprob.comparison.sequential.decide` does.
     most_trials : int
         The most trials with ``until``.
+    trust : bool
+        Whether ``until`` may import functions that a folder's manifest names. Importing runs them.
     say : callable
         Called with one line of text about what is being done.
     progress : bool
@@ -61,7 +67,8 @@ def compare_folders(
         decisions = {}
         for name, part in data.items():
             say(f"{name}: adding trials until decided at {until:g}")
-            experiment = _experiment(name, part, runs)
+            with trusting(trust):
+                experiment = _experiment(name, part, runs)
             decisions[name] = decide(
                 experiment.problem,
                 {policy: experiment.policies[policy] for policy in map(str, part.policy.values)},

@@ -51,6 +51,7 @@ from hrprob.comparison.estimates import Estimate, Verdict, ratio_of_means, trial
 __all__ = [
     "CEILING",
     "FALL",
+    "LEVEL",
     "MARGIN",
     "GrowthTest",
     "falls",
@@ -69,9 +70,8 @@ CEILING = 0.5
 FALL = 4.0**-0.25
 """The least fall of the rate over two doublings that counts as sublinear."""
 
-
-# Two one-sided tests at 5 % each.
-_LEVEL = 0.9
+LEVEL = 0.9
+"""Level of the intervals, by default: two one-sided tests at 5 % each."""
 
 
 class GrowthTest(NamedTuple):
@@ -111,7 +111,13 @@ def window_rates(users: np.ndarray, regret: np.ndarray) -> np.ndarray:
     return (np.diff(np.asarray(regret, dtype=float)[:, places], axis=1) / lengths).T
 
 
-def linear(users: np.ndarray, regret: np.ndarray, limit: np.ndarray, margin: float = MARGIN) -> GrowthTest:
+def linear(
+    users: np.ndarray,
+    regret: np.ndarray,
+    limit: np.ndarray,
+    margin: float = MARGIN,
+    level: float = LEVEL,
+) -> GrowthTest:
     """Decide whether a regret grows linearly, at the rate of the policy's limit.
 
     Parameters
@@ -122,6 +128,8 @@ def linear(users: np.ndarray, regret: np.ndarray, limit: np.ndarray, margin: flo
         Cumulative regret of the policy and of its limit, trial by trial on the same users.
     margin : float
         The greatest difference that counts as none, as a share of the limit's rate.
+    level : float
+        Level of the intervals.
 
     Examples
     --------
@@ -132,7 +140,7 @@ def linear(users: np.ndarray, regret: np.ndarray, limit: np.ndarray, margin: flo
     >>> linear(users, limit + np.log(users), limit).verdict, linear(users, 0 * limit, limit).verdict
     ('holds', 'fails')
     """
-    test = _measure(users, regret, limit)
+    test = _measure(users, regret, limit, level)
     late = test.late
     if late.above(1 - margin) and late.below(1 + margin):
         return test._replace(verdict="holds")
@@ -143,13 +151,17 @@ def linear(users: np.ndarray, regret: np.ndarray, limit: np.ndarray, margin: flo
     return test._replace(needed=needed)
 
 
-def sublinear(users: np.ndarray, regret: np.ndarray, limit: np.ndarray) -> GrowthTest:
+def sublinear(users: np.ndarray, regret: np.ndarray, limit: np.ndarray, level: float = LEVEL) -> GrowthTest:
     """Decide whether a regret grows sublinearly: clearly below the limit's rate, and ever more slowly.
 
     Parameters
     ----------
-    users, regret, limit
-        As for :func:`linear`.
+    users : ndarray, shape (points,)
+        The numbers of the users at which regrets are known.
+    regret, limit : ndarray, shape (trials, points)
+        Cumulative regret of the policy and of its limit, trial by trial on the same users.
+    level : float
+        Level of the intervals.
 
     Examples
     --------
@@ -158,11 +170,11 @@ def sublinear(users: np.ndarray, regret: np.ndarray, limit: np.ndarray) -> Growt
     >>> [sublinear(users, regret, limit).verdict for regret in (np.log(users) + 0 * limit, limit)]
     ['holds', 'fails']
     """
-    test = _measure(users, regret, limit)
+    test = _measure(users, regret, limit, level)
     bounds = ((test.late, CEILING), (test.fall, FALL), (test.last_fall, 1.0))
     if all(ratio.below(bound) for ratio, bound in bounds):
         return test._replace(verdict="holds")
-    if test.fall.above(FALL) or linear(users, regret, limit).verdict == "holds":
+    if test.fall.above(FALL) or linear(users, regret, limit, level=level).verdict == "holds":
         return test._replace(verdict="fails")
     missing = [(ratio, bound) for ratio, bound in bounds if not ratio.below(bound)]
     if any(ratio.mean >= bound for ratio, bound in missing):
@@ -175,20 +187,20 @@ def sublinear(users: np.ndarray, regret: np.ndarray, limit: np.ndarray) -> Growt
 def falls(users: np.ndarray, count: np.ndarray) -> tuple[Verdict, Estimate]:
     """Decide whether the rate of a cumulative count falls over two doublings like t^(−1/4) or faster."""
     first, _, third = window_rates(users, count)
-    fall = ratio_of_means(third, first, _LEVEL)
+    fall = ratio_of_means(third, first, LEVEL)
     if fall.below(FALL):
         return "holds", fall
     return ("fails" if fall.above(FALL) else "undecided"), fall
 
 
-def _measure(users: np.ndarray, regret: np.ndarray, limit: np.ndarray) -> GrowthTest:
+def _measure(users: np.ndarray, regret: np.ndarray, limit: np.ndarray, level: float) -> GrowthTest:
     first, second, third = window_rates(users, regret)
     limit_rate = window_rates(users, limit)[2]
     return GrowthTest(
         verdict="undecided",
-        late=ratio_of_means(third, limit_rate, _LEVEL),
-        fall=ratio_of_means(third, first, _LEVEL),
-        last_fall=ratio_of_means(third, second, _LEVEL),
+        late=ratio_of_means(third, limit_rate, level),
+        fall=ratio_of_means(third, first, level),
+        last_fall=ratio_of_means(third, second, level),
         rate=1000.0 * float(np.mean(third)),
         limit_rate=1000.0 * float(np.mean(limit_rate)),
         trials=len(third),

@@ -19,108 +19,27 @@ References
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import json
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 import xarray
 from scipy import stats
 
 from hrprob._core.errors import InvalidInput, check_number
-from hrprob.comparison.estimates import Estimate, estimate, growth_exponent, rate_ratio
+from hrprob._core.keywords import nearest_keywords
+from hrprob.comparison.estimates import estimate, growth_exponent, rate_ratio
+from hrprob.comparison.records import Comparison, Pair, Standing
 from hrprob.numerics.multiple_testing import holm
-from hrprob.policies.base import POLICIES, Policy
-from hrprob.policies.oracle import Oracle
+from hrprob.simulation.misspecification import beliefs_in_words
+from hrprob.simulation.results import oracles_of
 
 __all__ = ["Comparison", "Pair", "Standing", "compare", "compare_pair"]
 
 _RESAMPLES = 4999
 
 
-class Standing(NamedTuple):
-    """One policy by itself."""
-
-    policy: str
-    regret: Estimate
-    lifetime: Estimate  # realised, mean over all users
-    expected_lifetime: Estimate  # the oracle's value minus the regret, per user
-    optimal: float  # share of users whose first action was best
-    exponent: Estimate  # growth exponent
-    ratio: Estimate  # rate ratio
-    microseconds: float  # computing time per user and trial
-
-
-class Pair(NamedTuple):
-    """Two policies: the regret of ``policy`` minus that of ``other``."""
-
-    policy: str
-    other: str
-    difference: Estimate
-    bootstrap: tuple[float, float]
-    p_value: float
-    p_holm: float
-    wins: float  # probability that `policy` has less regret than `other`
-    wins_low: float
-    wins_high: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Comparison:
-    """The result of a comparison.
-
-    Attributes
-    ----------
-    at : int
-        The user at which regrets are compared.
-    trials : int
-        Number of trials, the same for all policies.
-    level : float
-        Probability, over all pairs, of calling equal policies different.
-    baseline : str or None
-        The policy that all others are compared with; None for all pairs.
-    yardsticks : tuple of str
-        Policies that know the truth: they have standings, but are not compared.
-    standings : list of Standing
-        The policies, smallest regret first.
-    pairs : list of Pair
-        The pairs, smallest p-value first.
-    """
-
-    at: int
-    trials: int
-    level: float
-    baseline: str | None
-    yardsticks: tuple[str, ...]
-    standings: list[Standing]
-    pairs: list[Pair]
-
-    @property
-    def leader(self) -> str:
-        """The policy of least mean regret."""
-        return next(one.policy for one in self.standings if one.policy not in self.yardsticks)
-
-    def pair(self, policy: str, other: str) -> Pair:
-        """Return one pair; raise KeyError if it was not compared."""
-        for pair in self.pairs:
-            if {pair.policy, pair.other} == {policy, other}:
-                return pair
-        raise KeyError(f"{policy!r} and {other!r} were not compared")
-
-    def different(self, pair: Pair) -> bool:
-        """Say whether two policies differ significantly."""
-        return pair.p_holm <= self.level
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain data; numbers that are not finite become None."""
-        data = dataclasses.asdict(self)
-        data["standings"] = [_plain(standing) for standing in self.standings]
-        data["pairs"] = [_plain(pair) | {"different": self.different(pair)} for pair in self.pairs]
-        return data
-
-
+@nearest_keywords
 def compare(
     result: xarray.Dataset,
     *,
@@ -150,12 +69,12 @@ def compare(
     >>> comparison.leader, [comparison.different(pair) for pair in comparison.pairs]
     ('greedy', [True])
     """
-    yardsticks = _yardsticks(result)
-    _check(result, baseline, level, yardsticks)
+    oracles = oracles_of(result)
+    _check(result, baseline, level, oracles)
     user = _user(result, at)
     regret = result.regret.sel(user=user)
     names = [str(name) for name in regret.mean("trial").sortby(regret.mean("trial")).policy.values]
-    rivals = [name for name in names if name not in yardsticks]
+    rivals = [name for name in names if name not in oracles]
     chosen = (
         list(itertools.combinations(rivals, 2))
         if baseline is None
@@ -172,9 +91,11 @@ def compare(
         trials=result.sizes["trial"],
         level=level,
         baseline=baseline,
-        yardsticks=yardsticks,
+        oracles=oracles,
         standings=[_standing(result, name, user) for name in names],
         pairs=sorted(pairs, key=lambda pair: pair.p_holm),
+        unit=str(result.regret.attrs.get("units", "rounds")),
+        misspecified=beliefs_in_words(result),
     )
 
 
@@ -240,18 +161,8 @@ def _standing(result: xarray.Dataset, policy: str, user: int) -> Standing:
     )
 
 
-def _yardsticks(result: xarray.Dataset) -> tuple[str, ...]:
-    """Return the oracles: they know the truth and learn nothing, so they compete with nobody."""
-    described, kinds = json.loads(result.attrs["policies"]), POLICIES.kinds()
-    return tuple(
-        name
-        for name in map(str, result.policy.values)
-        if issubclass(kinds.get(described[name]["kind"], Policy), Oracle)
-    )
-
-
-def _check(result: xarray.Dataset, baseline: str | None, level: float, yardsticks: tuple[str, ...]) -> None:
-    names = [str(name) for name in result.policy.values if name not in yardsticks]
+def _check(result: xarray.Dataset, baseline: str | None, level: float, oracles: tuple[str, ...]) -> None:
+    names = [str(name) for name in result.policy.values if name not in oracles]
     if len(names) < 2:
         raise InvalidInput(
             "policies", "must be two at least", names, "there is no other policy to compare with"
@@ -272,14 +183,3 @@ def _user(result: xarray.Dataset, at: int | None) -> int:
         near = int(kept[np.argmin(np.abs(kept - at))])
         raise InvalidInput("at", "must be a user that the result has", at, f"the nearest is {near}")
     return int(at)
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    def value(entry: Any) -> Any:
-        if isinstance(entry, Estimate):
-            return {name: value(part) for name, part in entry._asdict().items()}
-        if isinstance(entry, tuple):
-            return [value(part) for part in entry]
-        return None if isinstance(entry, float) and not math.isfinite(entry) else entry
-
-    return {name: value(entry) for name, entry in record._asdict().items()}

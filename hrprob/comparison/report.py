@@ -7,14 +7,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import xarray
+from matplotlib.figure import Figure
 
 import hrprob
 from hrprob import plot
+from hrprob._core.formatting import format_number
 from hrprob.comparison import figures
-from hrprob.comparison.paired import Comparison
+from hrprob.comparison.records import Comparison, plain_record
 from hrprob.comparison.sequential import Decision
-from hrprob.comparison.suite import SuiteRank, rank_policies, ratios
-from hrprob.comparison.tables import decision_in_words, pairs_table, ranks_table, standings_table
+from hrprob.comparison.suite import Ratios, SuiteRank, rank_policies, ratios
+from hrprob.comparison.tables import (
+    decision_in_words,
+    pairs_table,
+    ranks_table,
+    standings_table,
+    summary_table,
+)
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment, write_manifest
 from hrprob.io.page import Report
@@ -22,11 +30,12 @@ from hrprob.io.page import Report
 __all__ = ["ComparisonReport", "make_report", "write_report"]
 
 _CAPTIONS = {
-    "regret": "Mean regret with 95 % bands over trials.",
+    "regret": "Mean regret along the users, with 95 % bands over trials: lower is better.",
     "differences": "Regret of every policy minus that of {against}, paired by trial, with 95 % bands: below 0 is better.",
-    "final": "Distribution over trials of the regret at user {at}.",
-    "lifetimes": "Mean lifetime, realised and expected given the actions, with 95 % intervals.",
-    "optimal": "Share of users whose first action was the best for them.",
+    "final": "Distribution over trials of the regret at user {at}: a mean can hide a heavy tail.",
+    "lifetimes": "Mean realised lifetime, and its difference from the longest, paired by trial, with 95 % intervals: "
+    "longer is better.",
+    "optimal": "Share of users whose first action was the best for them, with 95 % bands: higher is better.",
 }
 # With many policies, these figures show the best only.
 _CURVES = ("regret", "differences", "optimal")
@@ -38,6 +47,7 @@ class ComparisonReport(NamedTuple):
     comparisons: dict[str, Comparison]  # by problem
     data: dict[str, xarray.Dataset]  # by problem
     ranks: list[SuiteRank]  # over all problems; empty if there is one
+    ratios: Ratios  # by problem and policy; empty if there is one problem
     decisions: dict[str, Decision]  # by problem, where trials were added
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,7 +57,11 @@ class ComparisonReport(NamedTuple):
                 name: comparison.to_dict() | self._decision(name)
                 for name, comparison in self.comparisons.items()
             },
-            "ranks": [rank._asdict() for rank in self.ranks],
+            "ranks": [rank.to_dict() for rank in self.ranks],
+            "ratios": {
+                problem: {policy: plain_record(ratio) for policy, ratio in row.items()}
+                for problem, row in self.ratios.items()
+            },
         }
 
     def _decision(self, name: str) -> dict[str, Any]:
@@ -63,19 +77,20 @@ def make_report(
     decisions: dict[str, Decision] | None = None,
 ) -> ComparisonReport:
     """Return the report of comparisons by problem, with ranks if there are several problems."""
-    ranks = rank_policies(comparisons) if len(comparisons) > 1 else []
-    return ComparisonReport(comparisons, data, ranks, decisions or {})
+    table = ratios(comparisons, data) if len(comparisons) > 1 else {}
+    return ComparisonReport(comparisons, data, rank_policies(table), table, decisions or {})
 
 
 def write_report(folder: Path, report: ComparisonReport, facts: Mapping[str, Any], seconds: float) -> None:
     """Write tables, figures, page and manifest into ``folder``; ``facts`` go into the manifest."""
-    page = Report("Who won?", _lead(report))
+    page = Report("Who won?", _lead(report), first=_answer(report))
     if report.ranks:
         page.heading("Over all problems")
-        page.table(*ranks_table(report.ranks))
-        plot.save(figures.plot_suite(ratios(report.comparisons)), folder, "suite")
+        page.result_table(ranks_table(report.ranks))
+        plot.save(_suite_figure(report), folder, "suite")
         page.figure(
-            folder / "suite.png", "Regret divided by the least regret on each problem; the best policy has 1."
+            folder / "suite.png",
+            "Regret divided by the least mean regret on each problem; the best policy has 1.",
         )
     for number, name in enumerate(report.comparisons, start=1):
         prefix = "" if len(report.comparisons) == 1 else f"{number:02d}-"
@@ -86,10 +101,34 @@ def write_report(folder: Path, report: ComparisonReport, facts: Mapping[str, Any
     write_manifest(folder, {"program": "hrprob", **facts, "wall_seconds": seconds} | environment())
 
 
+def _answer(report: ComparisonReport) -> str:
+    """Return who won: over all problems where there are several."""
+    if not report.ranks:
+        return next(iter(report.comparisons.values())).headline
+    best = report.ranks[0]
+    everywhere = max(rank.problems for rank in report.ranks)
+    most = max(report.ranks, key=lambda rank: (rank.firsts, rank.problems))
+    words = (
+        f"{best.policy} has the smallest worst case over {everywhere} problems: its mean regret is at most "
+        f"{best.worst_ratio.against(1)} times that of the policy one would have picked (on {best.worst_problem})"
+    )
+    if most.policy == best.policy:
+        return f"{words}, and it has the least mean regret on {most.firsts} of them."
+    return f"{words}; {most.policy} has the least mean regret most often, on {most.firsts} of them."
+
+
+def _suite_figure(report: ComparisonReport) -> Figure:
+    policies = {policy for comparison in report.comparisons.values() for policy in comparison.rivals}
+    with plot.style():
+        figure = plot.new_figure(1.4 + 0.2 * len(policies), plot.PAGE_WIDTH)
+        plot.suite(report.comparisons, figure.subplots())
+    return figure
+
+
 def _lead(report: ComparisonReport) -> str:
     problems = len(report.comparisons)
     trials = sorted({comparison.trials for comparison in report.comparisons.values()})
-    count = str(trials[0]) if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
+    count = format_number(trials[0]) if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
     return (
         f"{problems} problem{'s' if problems > 1 else ''}, {count} trials each. All policies of a problem met the "
         "same users, contexts, levels and noise, so they are compared trial by trial."
@@ -101,20 +140,19 @@ def _add_problem(page: Report, folder: Path, prefix: str, name: str, report: Com
     data = figures.best_first(report.data[name], comparison)
     shown = figures.shown_policies(data)
     page.heading(name)
+    if len(report.comparisons) > 1:
+        page.text(comparison.headline)
     if name in report.decisions:
         page.text(decision_in_words(report.decisions[name]))
-    page.table(*standings_table(comparison))
-    page.table(*pairs_table(comparison), [comparison.different(pair) for pair in comparison.pairs])
-    drawn = {
-        "regret": plot.plot_regret(shown),
-        "differences": figures.plot_differences(shown, comparison),
-        "final": figures.plot_final(data, comparison),
-        "lifetimes": figures.plot_lifetimes(data, comparison),
-        "optimal": figures.plot_optimal(shown),
-    }
-    for kind, figure in drawn.items():
+    for note in comparison.notes():
+        page.text(note)
+    page.result_table(summary_table(comparison))
+    page.result_table(standings_table(comparison))
+    page.result_table(pairs_table(comparison))
+    for kind, figure in figures.comparison_figures(data, comparison).items():
         plot.save(figure, folder, f"{prefix}{kind}")
-        caption = _CAPTIONS[kind].format(against=comparison.baseline or comparison.leader, at=comparison.at)
+        against, at = comparison.baseline or comparison.leader, format_number(comparison.at)
+        caption = _CAPTIONS[kind].format(against=against, at=at)
         if kind in _CURVES and len(shown.policy) < len(data.policy):
             caption += f" The best {len(shown.policy)} of {len(data.policy)} policies."
         page.figure(folder / f"{prefix}{kind}.png", caption)

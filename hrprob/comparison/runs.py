@@ -16,6 +16,9 @@ import numpy as np
 import xarray
 
 from hrprob._core.errors import InvalidInput
+from hrprob.io.checking import check_result
+from hrprob.io.manifest import check_file, read_manifest
+from hrprob.io.netcdf import read_netcdf
 
 __all__ = ["Run", "pool", "read"]
 
@@ -32,34 +35,24 @@ def read(place: str | Path) -> list[Run]:
     """Return the results in a folder that ``hrprob run`` or ``hrprob reproduce`` wrote, or in a file."""
     path = Path(place)
     file = path / "results.nc" if path.is_dir() else path
-    facts = _facts(path / "manifest.json") if path.is_dir() else {}
     if not file.exists():
         remedy = "name a folder that `hrprob run` wrote, or its results.nc"
         raise InvalidInput("DIR", "must hold a results.nc", str(place), remedy)
-    try:
-        with xarray.open_datatree(file, engine="h5netcdf") as tree:
-            nodes = {node.path.strip("/"): node.to_dataset().load() for node in tree.subtree}
-    except (OSError, ValueError) as error:
-        raise InvalidInput("DIR", "must hold a results.nc of hrprob", str(place), str(error)) from None
+    facts = read_manifest(file.parent) if file.name == "results.nc" else {}
+    check_file(file.parent, file.name, facts)
+    tree = read_netcdf(file, "DIR", "must hold a results.nc of hrprob")
+    nodes = {node.path.strip("/"): node.to_dataset() for node in tree.subtree}
     label = path.stem if path.is_file() else path.resolve().name
     runs = [
         Run(f"{label}/{name}" if name else label, data, facts)
         for name, data in nodes.items()
-        if "regret" in data
+        if data.data_vars or len(nodes) == 1
     ]
-    if not runs or any(not {"optimal", "mean_best"} <= set(run.data) for run in runs):
-        remedy = "play it again with this version of hrprob"
-        raise InvalidInput("DIR", "must hold regrets and optimal actions", str(place), remedy)
+    if not runs:
+        raise InvalidInput("DIR", "must hold regrets", str(place), "play it again")
+    for run in runs:
+        check_result(run.data, str(place))
     return runs
-
-
-def _facts(file: Path) -> dict[str, Any]:
-    try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        # Results without a readable manifest can still be compared.
-        return {}
-    return facts if isinstance(facts, dict) else {}
 
 
 def pool(runs: Sequence[Run]) -> dict[str, xarray.Dataset]:

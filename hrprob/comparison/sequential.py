@@ -16,6 +16,7 @@ References
 from __future__ import annotations
 
 import functools
+import html
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -24,7 +25,10 @@ import xarray
 from scipy import optimize, stats
 
 from hrprob._core.errors import InvalidInput, check_count, check_number
-from hrprob.comparison.paired import Comparison, compare
+from hrprob._core.keywords import nearest_keywords
+from hrprob.comparison.paired import compare
+from hrprob.comparison.records import Comparison
+from hrprob.comparison.tables import decision_in_words
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.simulation.engine import simulate
@@ -43,6 +47,15 @@ class Decision(NamedTuple):
     decided: bool  # the leader differs significantly from every other policy
     looks: int
     level: float  # the probability of calling equal policies different, over all looks
+
+    def __repr__(self) -> str:
+        return f"<Decision: {'decided' if self.decided else 'not decided'} after {self.comparison.trials} trials>"
+
+    def __str__(self) -> str:
+        return f"{decision_in_words(self)}\n{self.comparison}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(decision_in_words(self))}</p>{self.comparison._repr_html_()}"
 
 
 def looks(first: int, most: int) -> list[int]:
@@ -83,6 +96,7 @@ def nominal_level(level: float, count: int) -> float:
     return float(optimize.brentq(excess, level / count, level, xtol=1e-5 * level))
 
 
+@nearest_keywords
 def decide(
     problem: Problem,
     policies: Mapping[str, Policy] | Sequence[Policy],
@@ -102,8 +116,12 @@ def decide(
 
     Parameters
     ----------
-    problem, policies, users, seed
-        As for :func:`~hrprob.simulation.engine.simulate`.
+    problem : Problem
+        What is played.
+    policies : mapping of names to policies, or policies
+        Without names, a policy goes by its kind.
+    users, seed : int
+        T, and the seed of everything random.
     level : float
         Probability of ever calling equal policies different.
     first_trials, most_trials : int

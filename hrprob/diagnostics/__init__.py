@@ -6,7 +6,7 @@ A diagnostic is one file: its computation, verdicts, figures, section of the rep
 ================  ===================================================================
 ``calibration``   coverage of intervals for σ²(x)
 ``sbc``           simulation-based calibration
-``health``        how samplers fared
+``health``        diagnostics of samplers
 ``rho``           printed confidence sets, quantiles of the error and posterior radii along n
 ``reneging``      predicted probabilities of reneging, and what happened
 ``outcomes``      LOO-PIT, residuals, comparison of outcome models
@@ -26,11 +26,20 @@ What they are built from:
 ``power``             error rates, and differences that tests can detect
 ``clustered``         coverage where contexts of one data set share a posterior
 ``reliability``       predicted and observed shares, in bins
-``glse_of_each``      the GLSE of each of many data sets
+``glse_by_data_set``  the GLSE of each of many data sets
 ``model_comparison``  outcome models compared by leave-one-out cross-validation
 ``designs``, ``printed_sets``, ``posterior_sets``, ``contributions``  statistics behind ``rho``
 ``drawing``, ``formatting``  figures and numbers of several diagnostics
 ====================  ===============================================================
+
+Examples
+--------
+>>> import hrprob
+>>> study = make_study(hrprob.Problem(), {"Thompson": hrprob.Thompson()}, seed=0)
+>>> study.engine.kind
+'laplace'
+
+``diagnose(study, QUICK)`` then runs every diagnostic, and ``write_report`` writes its folder.
 """
 
 from hrprob.diagnostics.base import DIAGNOSTICS, Diagnostic, ReportFigure, Verdict, register
@@ -38,7 +47,7 @@ from hrprob.diagnostics.calibration import coverage, sigma2_pit
 from hrprob.diagnostics.contributions import contributions
 from hrprob.diagnostics.designs import designs
 from hrprob.diagnostics.estimates import compare_estimates, efficiency
-from hrprob.diagnostics.glse_of_each import first_users, glse_of_each
+from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set
 from hrprob.diagnostics.health import health_concerns, sampler_health
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.model_comparison import compare_models
@@ -50,7 +59,7 @@ from hrprob.diagnostics.reneging import predict, scores
 from hrprob.diagnostics.report import write_report
 from hrprob.diagnostics.runner import Diagnosis, diagnose
 from hrprob.diagnostics.sbc import ranks, uniformity_tests
-from hrprob.diagnostics.study import DEFAULT, QUICK, Sizes, Study, study_of
+from hrprob.diagnostics.study import DEFAULT, QUICK, Sizes, Study, make_study
 from hrprob.diagnostics.truths import draw_truths
 from hrprob.simulation.data_sets import DataSets, gather
 from hrprob.simulation.truths import Truths
@@ -80,9 +89,10 @@ __all__ = [
     "efficiency",
     "first_users",
     "gather",
-    "glse_of_each",
+    "glse_by_data_set",
     "health_concerns",
     "loo_pit",
+    "make_study",
     "posteriors",
     "predict",
     "ranks",
@@ -92,7 +102,6 @@ __all__ = [
     "sampler_health",
     "scores",
     "sigma2_pit",
-    "study_of",
     "uniformity_tests",
     "write_report",
 ]

@@ -40,7 +40,7 @@ from hrprob._core.errors import InvalidInput, check_choice
 from hrprob._core.registry import Registry
 from hrprob.diagnostics.inputs import INPUTS, SharedInputs
 
-if TYPE_CHECKING:  # whoever only computes does not need matplotlib
+if TYPE_CHECKING:  # computing alone does not need matplotlib
     from matplotlib.figure import Figure
 
 __all__ = [

@@ -27,7 +27,7 @@ import xarray
 from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.clustered import cluster_coverage
-from hrprob.diagnostics.drawing import page_width, plot_pit
+from hrprob.diagnostics.drawing import plot_pit
 from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
@@ -354,38 +354,17 @@ def _write_section(page: Page, table: xarray.Dataset) -> None:
 
 
 def plot_coverage(table: xarray.Dataset) -> Figure:
-    """Draw coverage minus level, by number of users, level and region, with two standard errors."""
-    from matplotlib.figure import Figure
-
-    levels = table.level.values
-    regions = [str(name) for name in table.region.values]
+    """Return :func:`hrprob.plot.calibration` after each number of users."""
     with plot.style():
-        figure = Figure(figsize=(page_width(), 2.5), layout="constrained")
+        figure = plot.new_figure(2.5, plot.PAGE_WIDTH)
         panels = figure.subplots(1, table.sizes["users"], sharey=True, squeeze=False)[0]
         for axes, users in zip(panels, table.users.values, strict=True):
-            for number, region in enumerate(regions):
-                cells = table.sel(users=users, region=region)
-                look = plot.look_of(number)
-                axes.errorbar(
-                    np.arange(len(levels)) + (number - (len(regions) - 1) / 2) * 0.12,
-                    100 * (cells.coverage.values - levels),
-                    yerr=200 * cells.se.values,
-                    color=look.color,
-                    marker=look.marker,
-                    linestyle="none",
-                    elinewidth=0.7,
-                    markersize=3,
-                    label=region,
-                )
-            axes.axhline(0, color="#000000", linewidth=0.7, zorder=1)
-            axes.set_xticks(np.arange(len(levels)), [f"{100 * level:g} %" for level in levels])
-            axes.set_title(f"{users} users", loc="left")
-            axes.set_xlabel("level of the interval")
+            plot.calibration(table, axes, users=int(users), legend=False)
         panels[0].set_ylabel("coverage − level\n(percentage points)")
         handles, labels = panels[0].get_legend_handles_labels()
         title = "contexts; bars are two standard errors"
         figure.legend(
-            handles, labels, loc="outside lower center", ncols=len(regions), title=title, title_fontsize=7
+            handles, labels, loc="outside lower center", ncols=len(labels), title=title, title_fontsize=7
         )
     return figure
 

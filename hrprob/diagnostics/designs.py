@@ -65,7 +65,7 @@ def designs(
         By default HR-UCB with the released ξ and Thompson sampling with ``laplace``.
     """
     return {
-        # Where nobody stays for a second round, contexts do not depend on the noise.
+        # Where no user stays for a second round, contexts do not depend on the noise.
         "fixed": Design(_with_one_action(problem).replace(satisfaction=InfiniteLevels()), Random(), most),
         "hr-ucb": Design(problem, hr_ucb or HRUCB(), users),
         "thompson": Design(problem, thompson or Thompson(), users),

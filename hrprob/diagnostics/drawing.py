@@ -20,31 +20,21 @@ from hrprob.numerics.multiple_testing import holm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BAND",
     "MOST_FEATURES",
     "MOST_QUANTITIES",
     "SYMBOLS",
     "indices_of_smallest",
-    "label_plainly",
-    "page_width",
     "pass_colour",
     "plot_pit",
     "uniformity_p_values",
 ]
 
-BAND = "#D9D9D9"
 SYMBOLS = {"phi": "φ", "theta": "θ"}
 # Features and quantities that are drawn at most: as many as fit side by side on a page.
 MOST_FEATURES, MOST_QUANTITIES = 4, 12
-
-
-def page_width() -> float:
-    """Return the width of a page in inches: two columns of a paper."""
-    return 2 * plot.COLUMN_WIDTH + 0.2
 
 
 def pass_colour(fails: bool) -> str:
@@ -93,7 +83,7 @@ def plot_pit(
     columns = min(columns, len(shown))
     rows = -(-len(shown) // columns)
     with plot.style():
-        figure = Figure(figsize=(page_width(), 0.5 + 1.15 * rows), layout="constrained")
+        figure = Figure(figsize=(plot.PAGE_WIDTH, 0.5 + 1.15 * rows), layout="constrained")
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         for axes in panels.flat[len(shown) :]:
             axes.set_visible(False)
@@ -110,17 +100,8 @@ def plot_pit(
 
 def _draw_pit(axes: Axes, numbers: np.ndarray, error_rate: float, fails: bool) -> None:
     z, low, high = simultaneous_band(numbers.size, error_rate)
-    axes.fill_between(z, low - z, high - z, step="mid", color=BAND, linewidth=0)
+    axes.fill_between(z, low - z, high - z, step="mid", color=plot.BAND, linewidth=0)
     share = np.searchsorted(np.sort(numbers), z, side="right") / numbers.size
     axes.plot(z, share - z, color=pass_colour(fails))
     axes.axhline(0, color="#000000", linewidth=0.5)
     axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-
-
-def label_plainly(axis: Axis, at: Iterable[int] | None = None) -> None:
-    """Label a logarithmic axis with numbers in full, at those given or at 1, 3, 10, 30, ..."""
-    from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
-
-    axis.set_major_locator(LogLocator(subs=(1.0, 3.0)) if at is None else FixedLocator(list(at)))
-    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axis.set_minor_locator(NullLocator())

@@ -18,9 +18,9 @@ import xarray
 
 from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
-from hrprob.diagnostics.drawing import MOST_FEATURES, SYMBOLS, label_plainly, page_width
+from hrprob.diagnostics.drawing import MOST_FEATURES, SYMBOLS
 from hrprob.diagnostics.formatting import finite
-from hrprob.diagnostics.glse_of_each import first_users, glse_of_each
+from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set
 from hrprob.diagnostics.inputs import AT_TRUTH, OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors
 from hrprob.problem import Problem
@@ -59,7 +59,7 @@ def compare_estimates(
     fourth = getattr(problem.noise, "fourth_moment", None)
     estimates, errors = [], []
     for users, draws in posteriors.items():
-        theta, phi, theta_se, phi_se = glse_of_each(
+        theta, phi, theta_se, phi_se = glse_by_data_set(
             first_users(data, users, sets), problem.link, fourth_moment=fourth
         )
         means = [leaf.mean(axis=1) for leaf in draws]
@@ -231,7 +231,7 @@ def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:
     one_set = estimates.isel(data_set=data_set)
     features = [str(name) for name in one_set.feature.values[:MOST_FEATURES]]
     with plot.style():
-        figure = Figure(figsize=(page_width(), 3.3), layout="constrained")
+        figure = Figure(figsize=(plot.PAGE_WIDTH, 3.3), layout="constrained")
         panels = figure.subplots(2, len(features), sharex=True, sharey="row", squeeze=False)
         for row, parameter in zip(panels, _PARAMETERS, strict=True):
             for axes, feature in zip(row, features, strict=True):
@@ -247,7 +247,7 @@ def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:
                     float(coefficient.truth), color="#000000", linewidth=0.8, linestyle="--", label="truth"
                 )
                 axes.set_xscale("log")
-                label_plainly(axes.xaxis, one_set.users.values)
+                plot.label_plainly(axes.xaxis, one_set.users.values)
                 axes.set_title(f"{SYMBOLS[parameter]}, {feature}", loc="left", fontsize=7)
         for axes in panels[-1]:
             axes.set_xlabel("users")
@@ -282,7 +282,9 @@ def plot_efficiency(tables: Mapping[str, xarray.Dataset]) -> Figure:
                 )
         axes.axhline(1, color="#000000", linewidth=0.7)
         axes.set(xscale="log", xlabel="users", ylabel="squared error,\nposterior mean over GLSE")
-        label_plainly(axes.xaxis, sorted({int(users) for table in tables.values() for users in table.users}))
+        plot.label_plainly(
+            axes.xaxis, sorted({int(users) for table in tables.values() for users in table.users})
+        )
         axes.set_ylim(bottom=0)
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)

@@ -11,7 +11,7 @@ from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic
 from hrprob.diagnostics.report import draw_figures, write_data, write_summary
 from hrprob.diagnostics.runner import Diagnosis, diagnose
-from hrprob.diagnostics.study import DEFAULT, QUICK, study_of
+from hrprob.diagnostics.study import DEFAULT, QUICK, make_study
 from hrprob.io import config
 from hrprob.io.staging import staged
 
@@ -37,8 +37,10 @@ def diagnose_experiment(
         Problem, policies and seed, for example from :func:`hrprob.io.config.read`.
     out : str or Path
         The folder, written whole or not at all.
-    policy, engine
-        As for :func:`~hrprob.diagnostics.study.study_of`.
+    policy : str, optional
+        The policy that gathers the data; by default the first with a posterior, or else Thompson sampling.
+    engine : str, table or engine, optional
+        The engine whose posterior is examined; by default that of the policy, or else ``laplace``.
     quick : bool
         Few data sets, to see that it works.
     command : list of str, optional
@@ -49,7 +51,7 @@ def diagnose_experiment(
         Show progress.
     """
     wall, cpu = time.perf_counter(), time.process_time()
-    study = study_of(
+    study = make_study(
         experiment.problem, experiment.policies, policy=policy, engine=engine, seed=experiment.seed
     )
     with staged(out, job="diagnose") as folder:

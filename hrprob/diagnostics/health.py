@@ -1,4 +1,4 @@
-r"""Sampler health: how each engine fared on one data set.
+r"""Sampler health: diagnostics of each engine on one data set.
 
 ============  ============================================================================
 engine        diagnostics
@@ -28,11 +28,11 @@ import numpy as np
 import xarray
 
 from hrprob import plot
+from hrprob._core.formatting import format_number
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
-from hrprob.diagnostics.drawing import MOST_FEATURES, indices_of_smallest, page_width
+from hrprob.diagnostics.drawing import MOST_FEATURES, indices_of_smallest
 from hrprob.diagnostics.formatting import finite, largest, smallest
 from hrprob.diagnostics.inputs import SharedInputs
-from hrprob.diagnostics.study import REFERENCE
 from hrprob.estimation.posterior.inference import export
 from hrprob.fitting.posterior import Posterior
 
@@ -53,7 +53,7 @@ _LEAST_RANKED = 100
 
 
 def sampler_health(posteriors: Mapping[str, Posterior]) -> xarray.Dataset:
-    """Return how engines fared.
+    """Return the diagnostics of engines.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def health_concerns(posterior: Posterior) -> list[str]:
 
 
 class HealthResult(NamedTuple):
-    """Posteriors of one data set by several engines, and how these fared."""
+    """Posteriors of one data set by several engines, with the diagnostics of each."""
 
     posteriors: dict[str, Posterior]  # by engine, the reference sampler first
     table: xarray.Dataset  # see sampler_health
@@ -155,8 +155,8 @@ class Health(Diagnostic[HealthResult]):
     needs = ("engine_posteriors", "reference")
 
     def compute(self, inputs: SharedInputs) -> HealthResult:
-        """Return how the reference sampler and the other engines fared."""
-        posteriors = {REFERENCE: inputs.reference} | inputs.engine_posteriors
+        """Return the diagnostics of the reference sampler and the other engines."""
+        posteriors = {inputs.reference_engine.kind: inputs.reference} | inputs.engine_posteriors
         concerns = {engine: health_concerns(posterior) for engine, posterior in posteriors.items()}
         return HealthResult(posteriors, sampler_health(posteriors), concerns)
 
@@ -247,15 +247,17 @@ def health_verdict(name: str, table: xarray.Dataset, concerns: list[str]) -> Ver
         facts.append(f"R-hat at most {float(row.rhat.max()):.3f}")
     if not np.isnan(row.ess_bulk.values).all():
         facts.append(
-            f"effective sample size at least {float(row.ess_bulk.min()):,.0f} (bulk) and "
-            f"{float(row.ess_tail.min()):,.0f} (tail) of {float(row.draws):,.0f}"
+            f"effective sample size at least {format_number(float(row.ess_bulk.min()), 0)} (bulk) and "
+            f"{format_number(float(row.ess_tail.min()), 0)} (tail) of {format_number(float(row.draws), 0)}"
         )
     if np.isfinite(row.divergences):
         facts.append(f"no divergence, fraction of missing information {float(row.bfmi):.2f}")
     if np.isfinite(row.pareto_k):
         facts.append(f"Pareto k̂ {float(row.pareto_k):.2f}")
     if np.isnan(row.ess_bulk.values).all():
-        facts.append(f"worth {float(row.effective):,.0f} of {float(row.draws):,.0f} draws")
+        facts.append(
+            f"worth {format_number(float(row.effective), 0)} of {format_number(float(row.draws), 0)} draws"
+        )
     return Verdict(True, f"{name} is sound: {', '.join(facts)}")
 
 
@@ -303,7 +305,7 @@ def _worst_features(tree: Any) -> dict[str, Any]:
     return {
         "coords": {"feature": list(features)},
         "col_wrap": _CHAINS_PER_ROW,
-        "figure_kwargs": {"figsize": (page_width(), _CHAINS_HEIGHT * rows)},
+        "figure_kwargs": {"figsize": (plot.PAGE_WIDTH, _CHAINS_HEIGHT * rows)},
     }
 
 

@@ -9,7 +9,7 @@ attribute                content
                          object where the problem has that noise
 ``at_truth``             data sets at the problem's own truth, with their posteriors
 ``one_data_set``         single rounds of one data set at the truth, as a table
-``reference``            its posterior by the reference sampler, nuts
+``reference``            its posterior by the reference sampler
 ``engine_posteriors``    its posterior by the engine in use and the others
 =======================  =====================================================================
 """
@@ -129,6 +129,12 @@ class SharedInputs:
         draws = self.sizes.sampler_draws
         return {"kind": REFERENCE, "draws": draws, "warmup": -(-draws // 2)}
 
+    @property
+    def reference_engine(self) -> Engine:
+        """The reference sampler: the engine in use where it can be one."""
+        own = self.study.engine
+        return own if own.is_reference else make_engine(self.reference_settings)
+
     @_MadeOnce
     def over_prior(self) -> FittedDataSets:
         """Data sets with truths drawn from the prior, and their posteriors by the engine in use."""
@@ -158,17 +164,17 @@ class SharedInputs:
     @_MadeOnce
     def reference(self) -> Posterior:
         """The posterior of one data set by the reference sampler."""
-        own, table = self.study.engine, self.one_data_set
-        engine = own if own.kind == REFERENCE else make_engine(self.reference_settings)
-        with self.step(f"{REFERENCE} on one data set of {len(table)} rounds"):
+        engine, table = self.reference_engine, self.one_data_set
+        with self.step(f"{engine.kind} on one data set of {len(table)} rounds"):
             return self._fit_one(engine, table)
 
     @_MadeOnce
     def engine_posteriors(self) -> dict[str, Posterior]:
         """The posterior of one data set by each engine other than the reference sampler."""
         engines, table = (self.study.engine, *self.other_engines), self.one_data_set
+        reference = self.reference_engine.kind
         with self.step(f"engines on one data set of {len(table)} rounds"):
-            return {one.kind: self._fit_one(one, table) for one in engines if one.kind != REFERENCE}
+            return {one.kind: self._fit_one(one, table) for one in engines if one.kind != reference}
 
     def fit_each(
         self, engine: Engine, data: DataSets, users: Sequence[int], follow: bool = True
@@ -183,7 +189,7 @@ class SharedInputs:
         if engine.streaming and follow:
             stops = sorted({*stops, *checkpoints(stops[-1], stops[0])})
         if not engine.streaming:
-            # They fit anew at every stop.
+            # They are fitted from the beginning at every stop.
             engine = engine.for_many_data_sets()
             rows = type(rows)(*(leaf[: self.sizes.sampler_sets] for leaf in rows))
         draws, seed = self.sizes.draws, self.study.seed_for("posteriors")

@@ -31,7 +31,7 @@ from scipy import stats
 from hrprob import plot
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
-from hrprob.diagnostics.drawing import page_width, plot_pit
+from hrprob.diagnostics.drawing import plot_pit
 from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.model_comparison import MODELS, compare_models, fit_models, log_likelihood_tree
@@ -288,7 +288,7 @@ def plot_residuals(checks: xarray.Dataset) -> Figure:
     from matplotlib.figure import Figure
 
     with plot.style():
-        figure = Figure(figsize=(page_width(), 1.9), layout="constrained")
+        figure = Figure(figsize=(plot.PAGE_WIDTH, 1.9), layout="constrained")
         panels = figure.subplots(1, checks.sizes["statistic"], squeeze=False)[0]
         for axes, name in zip(panels, checks.statistic.values, strict=True):
             one = checks.sel(statistic=name)

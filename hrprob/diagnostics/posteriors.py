@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ import numpy as np
 
 from hrprob._core.parallel import side_by_side
 from hrprob._core.precision import float64
-from hrprob.estimation.posterior.base import BatchEngine, Engine, StreamingEngine
+from hrprob.estimation.posterior.base import Engine, StreamingEngine
 from hrprob.estimation.posterior.inference import fit_engine
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Data, first_rows, pad
@@ -104,8 +104,8 @@ def _draws_of_each(
     engine: Engine, target: Target, data: Data, keys: jax.Array, stops: tuple[int, ...], draws: int
 ) -> jax.Array:
     """Return draws of z (sets, stops, draws, 2d)."""
-    if isinstance(engine, StreamingEngine):
-        return _follow(engine, target, data, keys, stops, draws)
+    if engine.streaming:
+        return _follow(cast(StreamingEngine, engine), target, data, keys, stops, draws)
 
     def one(data: Data, key: jax.Array) -> jax.Array:
         return jnp.stack(
@@ -123,7 +123,7 @@ def _follow(
 ) -> jax.Array:
     """Return draws of z of a streaming engine, fitted at the stops and, if sequential, at its own times too."""
     users = stops[-1]
-    stop_after = np.full(users + 1, -1)  # the number of the stop after so many users, or −1
+    stop_after = np.full(users + 1, -1)  # by number of users: the index of the stop there, or −1
     stop_after[list(stops)] = np.arange(len(stops))
     # Between stops most engines need no fit; particles must be carried along.
     due = (stop_after >= 0) | (refit_times(users, engine.refit) if engine.sequential else False)
@@ -143,7 +143,7 @@ def _follow(
             absorbed = engine.absorb(target, belief, row)
             belief = engine.refresh(target, [(so_far, number + 1)], absorbed, jnp.asarray(due)[number + 1])
             stop = jnp.asarray(stop_after)[number + 1]
-            with_draws = lambda z: z.at[stop].set(_draw(engine, target, belief, by_draws, draws))  # noqa: E731
+            with_draws = lambda z: z.at[stop].set(engine.draw_some(target, belief, by_draws, draws))  # noqa: E731
             return belief, once(stop >= 0, with_draws, z)
 
         return jax.vmap(one)(wide, by_draws, now)
@@ -156,14 +156,7 @@ def draws_of(engine: Engine, target: Target, data: Data, key: jax.Array, draws: 
     """Return draws of z (draws, 2d) from the posterior of one data set."""
     by_fit, by_draws = jax.random.split(key)
     belief = fit_engine(engine, target, data, by_fit)
-    if isinstance(engine, BatchEngine) and engine.makes_draws:
-        every = engine.own_draws(belief)[..., : target.size].reshape(-1, target.size)
-        return every[np.linspace(0, every.shape[0] - 1, min(draws, every.shape[0])).astype(int)]
-    return _draw(engine, target, belief, by_draws, draws)
-
-
-def _draw(engine: Engine, target: Target, belief: Any, key: jax.Array, draws: int) -> jax.Array:
-    return jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, draws))
+    return engine.draw_some(target, belief, by_draws, draws)
 
 
 @float64

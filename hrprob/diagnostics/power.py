@@ -8,14 +8,12 @@ import numpy as np
 from scipy import stats
 
 from hrprob.diagnostics.uniformity import simultaneous_band
+from hrprob.numerics.power import POWER, detectable_difference
 
-__all__ = ["ERROR_RATE", "POWER", "describe_detectable_shift", "detectable_coverage", "detectable_shift"]
+__all__ = ["ERROR_RATE", "describe_detectable_shift", "detectable_coverage", "detectable_shift"]
 
 ERROR_RATE = 0.01
 """Probability at most that one family of tests rejects although everything is as it should be."""
-
-POWER = 0.8
-"""Probability with which a difference that is called detectable is detected."""
 
 # Tests of uniformity can speak for an engine if a share that is off by this much would be detected.
 _MOST_SHIFT = 0.26
@@ -29,8 +27,7 @@ def detectable_coverage(level: float, significance: float, contexts: float) -> f
     >>> round(detectable_coverage(0.9, 0.01, 400), 3)
     0.051
     """
-    quantiles = stats.norm.isf(significance / 2) + stats.norm.ppf(POWER)
-    return float(quantiles * math.sqrt(level * (1.0 - level) / contexts))
+    return detectable_difference(math.sqrt(level * (1.0 - level) / contexts), math.inf, significance)
 
 
 def detectable_shift(data_sets: int, significance: float) -> float:

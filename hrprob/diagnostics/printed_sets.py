@@ -120,7 +120,7 @@ def compare_sets(
         ``posterior_mass`` inside the printed sets, ``log_volume_ratio``; standard errors are called
         ``quantile_se`` and so on. Over replication too: ``error``, and ``largest_error`` and
         ``largest_share`` (error over radius) at any size up to n. Over n: ``reached``, the number of
-        replications that have so many rounds.
+        replications that have at least that number of rounds.
     """
     check_number(
         "delta",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 import threading
 import time
 import warnings
@@ -22,7 +23,7 @@ class Steps:
     say : callable
         Called with one line for each step that is done.
     progress : bool
-        Show a progress bar.
+        Show a progress bar, if stderr is a terminal.
     total : int
         How many steps there will be.
     """
@@ -46,7 +47,7 @@ class Steps:
         self._bar = tqdm(
             total=self.total,
             bar_format="{percentage:3.0f} %|{bar}| {elapsed}, {desc}",
-            disable=not self._progress,
+            disable=not (self._progress and sys.stderr.isatty()),
             leave=False,
         )
         self._started = time.perf_counter()

@@ -76,7 +76,7 @@ def _reliability_of(predicted: xarray.Dataset, bins: int) -> _Reliability:
     used = count > 0
     wald = total[used] @ np.linalg.pinv(spread[np.ix_(used, used)]) @ total[used]
     degrees = int(used.sum())
-    # Hotelling's correction: the covariance is itself estimated from so many data sets.
+    # Hotelling's correction: the covariance is itself estimated from these data sets.
     scaled = wald * (sets - degrees) / (degrees * (sets - 1))
     bias_se = max(difference.sum(axis=1).std(ddof=1) * math.sqrt(sets), math.sqrt(least.sum()))
     by_bins = stats.f.sf(scaled, degrees, max(sets - degrees, 1))

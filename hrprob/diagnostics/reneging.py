@@ -26,18 +26,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray
-from scipy import special, stats
+from scipy import special
 
 from hrprob import plot
+from hrprob._core.formatting import listed
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
-from hrprob.diagnostics.drawing import BAND, page_width
-from hrprob.diagnostics.formatting import finite, listed
-from hrprob.diagnostics.glse_of_each import first_users, glse_of_each
+from hrprob.diagnostics.formatting import finite
+from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set
 from hrprob.diagnostics.inputs import AT_TRUTH, OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
-from hrprob.diagnostics.power import ERROR_RATE, POWER
+from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.reliability import is_certain, reliability
 from hrprob.estimation.posterior.target import Target
+from hrprob.numerics.power import detectable_difference
 from hrprob.problem import Problem
 from hrprob.simulation.data_sets import DataSets, check_users
 
@@ -99,7 +100,7 @@ def _predict_next(
     """Return probabilities and scores (predictors, sets) of the user who comes after ``seen`` others."""
     sets = draws.theta.shape[0]
     x, beta, played = (np.asarray(leaf)[:sets, seen] for leaf in (data.stays.x, data.beta, data.played))
-    theta, phi, *_ = glse_of_each(first_users(data, seen, sets), problem.link)
+    theta, phi, *_ = glse_by_data_set(first_users(data, seen, sets), problem.link)
     mean = np.einsum("sd,sd->s", x, theta)
     largest = float(problem.link(problem.bounds.phi))
     plugged = np.maximum(np.asarray(problem.link(np.einsum("sd,sd->s", x, phi))), _FLOOR)
@@ -253,7 +254,7 @@ def reneging_verdicts(truths: str, table: xarray.Dataset, score: xarray.Dataset)
         )
         return [Verdict(None, words)]
     # Half of the error rate is for the share as a whole, two-sided.
-    critical = stats.t.isf(ERROR_RATE / 4, table.attrs["data_sets"] - 1) + stats.norm.ppf(POWER)
+    critical = detectable_difference(1.0, table.attrs["data_sets"] - 1, ERROR_RATE / 2)
     return [
         _verdict(truths, str(name), table.sel(predictor=name), score.sel(predictor=name), critical)
         for name in table.predictor.values
@@ -307,25 +308,14 @@ def _write_section(page: Page, result: RenegingResult) -> None:
 
 
 def plot_reliability(tables: Mapping[str, xarray.Dataset]) -> Figure:
-    """Draw observed against predicted shares of users who left, by predictor and by truths."""
-    from matplotlib.figure import Figure
-
+    """Return :func:`hrprob.plot.reliability` of every predictor, by truths."""
     predictors = [str(name) for name in next(iter(tables.values())).predictor.values]
     with plot.style():
-        figure = Figure(figsize=(page_width(), 0.4 + 1.9 * len(tables)), layout="constrained")
+        figure = plot.new_figure(0.4 + 1.9 * len(tables), plot.PAGE_WIDTH)
         panels = figure.subplots(len(tables), len(predictors), sharex=True, sharey=True, squeeze=False)
         for row, (truths, table) in zip(panels, tables.items(), strict=True):
-            for number, (axes, name) in enumerate(zip(row, predictors, strict=True)):
-                one = table.sel(predictor=name)
-                used = one["count"].values > 0
-                look = plot.look_of(number)
-                middle, half = one.predicted.values[used], 2 * one.se.values[used]
-                # The band lies about the diagonal: where the points would be if the probabilities were right.
-                axes.fill_between(middle, middle - half, middle + half, color=BAND, linewidth=0)
-                axes.plot([0, 1], [0, 1], color="#000000", linewidth=0.6)
-                axes.plot(middle, one.observed.values[used], color=look.color, marker=look.marker)
-                axes.set_title(f"{name}, {truths}", loc="left", fontsize=7)
-                axes.set(xlim=(0, 1), ylim=(0, 1))
+            for axes, name in zip(row, predictors, strict=True):
+                plot.reliability(table, axes, predictor=name, truths=truths)
             row[0].set_ylabel("share who left at once")
         for axes in panels[-1]:
             axes.set_xlabel("predicted probability")

@@ -32,6 +32,7 @@ from hrprob.diagnostics.runner import Diagnosis
 from hrprob.diagnostics.study import Sizes, Study
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment, write_manifest
+from hrprob.io.netcdf import write_netcdf
 from hrprob.io.page import Report
 from hrprob.io.staging import staged
 
@@ -64,7 +65,7 @@ def draw_figures(diagnostic: Diagnostic[Any], result: Any) -> Iterator[tuple[str
 def write_data(folder: Path, done: Diagnosis) -> None:
     """Write the numbers of a diagnosis into a folder: ``calibration.json`` and ``diagnostics.nc``."""
     write_json(folder / "calibration.json", to_plain(done))
-    to_tree(done).to_netcdf(folder / "diagnostics.nc", engine="h5netcdf")
+    write_netcdf(to_tree(done), folder / "diagnostics.nc")
 
 
 def write_summary(folder: Path, done: Diagnosis, facts: Mapping[str, Any], quick: bool = False) -> None:

@@ -15,11 +15,12 @@ import xarray
 from scipy import stats
 
 from hrprob import plot
+from hrprob._core.formatting import format_number, percent, with_error
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.contributions import contributions
 from hrprob.diagnostics.designs import designs
-from hrprob.diagnostics.drawing import SYMBOLS, label_plainly, page_width
-from hrprob.diagnostics.formatting import finite, percent, with_error
+from hrprob.diagnostics.drawing import SYMBOLS
+from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.printed_sets import TooFewRounds, compare_sets
@@ -202,12 +203,12 @@ def _design_verdict(design: str, dataset: xarray.Dataset, made: xarray.Dataset) 
     widths = f"{ratio.min():.0f}" + (f" to {ratio.max():.0f}" if ratio.size > 1 else "")
     errors = (phi.quantile_se / phi["quantile"]).values[-ratio.size :]
     words = (
-        f"{design} design: ρ_n as printed covers φ* at all n up to {int(last.n):,} in {100 * covered:.0f} % of "
+        f"{design} design: ρ_n as printed covers φ* at all n up to {format_number(int(last.n))} in {100 * covered:.0f} % of "
         f"{replications} replications ({100 * wanted:.0f} % wanted) and is {widths} times the {100 * wanted:.0f} % quantile "
-        f"of the error at this truth and design, at single n from {int(phi.n[-ratio.size]):,} on (each ± "
+        f"of the error at this truth and design, at single n from {format_number(int(phi.n[-ratio.size]))} on (each ± "
         f"{100 * errors.max():.0f} %); {_plus_minus(last, 'factor', 4)} ρ_n would be enough here for all n at once. The "
         f"posterior's radius ({dataset.attrs['posterior']}) is {_plus_minus(last, 'posterior_radius', 1)}, the quantile "
-        f"{_plus_minus(last, 'quantile', 1)}, ρ_n {float(last.radius.sel(version='paper')):,.0f} at n = {int(last.n):,}"
+        f"{_plus_minus(last, 'quantile', 1)}, ρ_n {format_number(float(last.radius.sel(version='paper')), 0)} at n = {format_number(int(last.n))}"
     )
     # Whether so few replications would be covered with small probability if the coverage were as wanted.
     too_few = stats.binom.cdf(round(covered * replications), replications, wanted) < ERROR_RATE
@@ -227,7 +228,7 @@ def _contributions_verdict(design: str, made: xarray.Dataset) -> Verdict:
     last = made.isel(n=-1)
     return Verdict(
         None,
-        f"Contributions to the factor {float(last.total):.0f} at n = {int(last.n):,} ({design} design): {float(last.union):.1f} "
+        f"Contributions to the factor {float(last.total):.0f} at n = {format_number(int(last.n))} ({design} design): {float(last.union):.1f} "
         f"from the union over n (δ/n²), {float(last.scale):.1f} from σ²_max in place of σ_max (and L² of L, and ln(d/δ) of ln(2d/δ)), "
         f"{float(last['product']):.1f} from α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which is {100 * float(last.share_of_product):.0f} % of ρ_n, "
         f"{float(last.rest):.1f} from the rest of the bound (which has C₁ = C₂ = 1, as the theory gives no values, and must "
@@ -314,37 +315,22 @@ def _write_contributions(page: Page, result: RhoResult) -> None:
 
 
 def plot_sets(sets: Mapping[str, xarray.Dataset]) -> Figure:
-    """Draw printed radii, quantiles of the error and posterior radii along n, by design, for φ and θ."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import NullLocator
-
+    """Return :func:`hrprob.plot.set_radii` by design, for φ and θ."""
     with plot.style():
-        figure = Figure(figsize=(page_width(), 3.9), layout="constrained")
+        figure = plot.new_figure(3.9, plot.PAGE_WIDTH)
         panels = figure.subplots(2, len(sets), sharex=True, sharey="row", squeeze=False)
         for row, parameter in zip(panels, SYMBOLS, strict=True):
             for axes, (design, dataset) in zip(row, sets.items(), strict=True):
-                one = dataset.sel(parameter=parameter)
-                curves = (
-                    ("as printed", one.radius.sel(version="paper"), 6, "--"),
-                    ("corrected", one.radius.sel(version="corrected"), 7, "-."),
-                    ("quantile, all n at once", one.quantile_simultaneous, 0, (0, (1, 1))),
-                    ("quantile, each n", one["quantile"], 0, "-"),
-                    ("posterior", one.posterior_radius, 1, "-"),
-                )
-                for marker, (label, values, number, line) in zip("os^Dv", curves, strict=True):
-                    colour = plot.look_of(number).color
-                    axes.plot(one.n, values, color=colour, linestyle=line, marker=marker, label=label)
-                axes.set(xscale="log", yscale="log")
-                axes.xaxis.set_minor_locator(NullLocator())
-                label_plainly(axes.yaxis)
+                plot.set_radii(dataset, axes, parameter=parameter, legend=False)
                 if parameter == "phi":
                     axes.set_title(f"{design} design", loc="left")
-            row[0].set_ylabel(f"radius for {SYMBOLS[parameter]}*")
+            for axes in row[1:]:
+                axes.set_ylabel("")
         for axes in panels[-1]:
             axes.set_xlabel("rounds n")
         handles, labels = panels[0, 0].get_legend_handles_labels()
         delta = next(iter(sets.values())).attrs["delta"]
-        title = f"in the norm of V, probability {1 - delta:.0%}"
+        title = f"in the norm of V, probability {percent(1 - delta)}"
         figure.legend(handles, labels, loc="outside lower center", ncols=5, title=title, title_fontsize=7)
     return figure
 
@@ -355,7 +341,7 @@ def plot_contributions(tables: Mapping[str, xarray.Dataset]) -> Figure:
 
     with plot.style():
         height = 1.15 + 0.14 * max(table.sizes["n"] for table in tables.values())
-        figure = Figure(figsize=(page_width(), height), layout="constrained")
+        figure = Figure(figsize=(plot.PAGE_WIDTH, height), layout="constrained")
         panels = figure.subplots(1, len(tables), sharex=True, squeeze=False)[0]
         # Factors below 1 are bars to the left.
         ends = [
@@ -370,7 +356,7 @@ def plot_contributions(tables: Mapping[str, xarray.Dataset]) -> Figure:
                 start = start + width
             for row, end, total in zip(rows, start, table.total.values, strict=True):
                 axes.text(end + 0.03, row, f"{total:.0f}", va="center", fontsize=6, color="#555555")
-            axes.set_yticks(rows, [f"{n:,}" for n in table.n.values])
+            axes.set_yticks(rows, [f"{format_number(n)}" for n in table.n.values])
             axes.set_ylim(len(rows) - 0.4, -0.6)
             axes.set_xlim(low, max(3.3, high + 0.35))  # a number stands at the end of each bar
             decades = range(math.ceil(low), math.floor(axes.get_xlim()[1]) + 1)

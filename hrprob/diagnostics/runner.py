@@ -4,31 +4,89 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import html
 import queue
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+import xarray
+
+from hrprob._core.errors import InvalidInput
+from hrprob._core.formatting import typeset
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics.base import Diagnostic, Verdict, make_diagnostics
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.progress import Steps
 from hrprob.diagnostics.study import DEFAULT, Sizes, Study
+from hrprob.io.result_table import frame_of
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Diagnosis", "diagnose", "run_side_by_side"]
 
 T = TypeVar("T")
+_MARKS = {True: "✓", False: "✗", None: "·"}
+_ENDS = {True: "passed", False: "failed", None: "undecided"}
 R = TypeVar("R")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Diagnosis:
-    """The results of all diagnostics of a study."""
+    """The results of all diagnostics of a study.
+
+    It prints its verdicts; :func:`hrprob.diagnostics.write_report` writes everything.
+    """
 
     study: Study
     sizes: Sizes
     diagnostics: tuple[Diagnostic[Any], ...]  # in the order of the report
     results: Mapping[str, Any]  # of each diagnostic, by its kind
+
+    def __repr__(self) -> str:
+        verdicts = self.verdicts
+        failed = sum(verdict.good is False for verdict in verdicts)
+        return f"<Diagnosis of {self.study.engine.kind}: {len(verdicts)} verdicts, {failed} failed>"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{_MARKS[verdict.good]} {verdict.words}" for verdict in self.verdicts)
+
+    def _repr_html_(self) -> str:
+        items = "".join(
+            f"<li>{_MARKS[verdict.good]} {html.escape(typeset(verdict.words))}</li>"
+            for verdict in self.verdicts
+        )
+        return f'<ul style="list-style: none; padding-left: 0">{items}</ul>'
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the verdicts, one per row: the diagnostic, how it ended (passed, failed, undecided), and the words."""
+        return frame_of(
+            [
+                {"diagnostic": verdict.part, "verdict": _ENDS[verdict.good], "words": verdict.words}
+                for verdict in self.verdicts
+            ]
+        )
+
+    @property
+    def coverage(self) -> xarray.Dataset:
+        """The table of coverages that :func:`hrprob.plot.calibration` draws."""
+        table: xarray.Dataset = self._part("calibration").coverage
+        return table
+
+    @property
+    def reliability(self) -> Mapping[str, xarray.Dataset]:
+        """The tables, by truths, that :func:`hrprob.plot.reliability` draws."""
+        tables: Mapping[str, xarray.Dataset] = self._part("reneging").reliability
+        return tables
+
+    def _part(self, kind: str) -> Any:
+        if kind not in self.results:
+            ran = ", ".join(self.results)
+            raise InvalidInput(
+                "diagnosis", f"must have the diagnostic {kind!r}", ran, "name it in `diagnose`"
+            )
+        return self.results[kind]
 
     def result_of(self, diagnostic: type[Diagnostic[R]]) -> R:
         """Return the result of one diagnostic.
@@ -71,7 +129,7 @@ def diagnose(
     Parameters
     ----------
     study : Study
-        What is diagnosed; see :func:`~hrprob.diagnostics.study.study_of`.
+        What is diagnosed; see :func:`~hrprob.diagnostics.study.make_study`.
     sizes : Sizes
         How much is simulated and fitted.
     diagnostics : sequence, optional

@@ -35,10 +35,8 @@ from scipy import stats
 from hrprob import lifetime, plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import (
-    BAND,
     MOST_QUANTITIES,
     indices_of_smallest,
-    page_width,
     pass_colour,
     plot_pit,
     uniformity_p_values,
@@ -312,7 +310,7 @@ def plot_ranks(ranked: Mapping[str, xarray.DataArray], error_rate: float) -> Fig
     with plot.style():
         p_values = {engine: uniformity_p_values(one.values) for engine, one in ranked.items()}
         shown = indices_of_smallest(np.min(list(p_values.values()), axis=0), MOST_QUANTITIES)
-        figure = Figure(figsize=(page_width(), 0.45 + 0.75 * len(ranked)), layout="constrained")
+        figure = Figure(figsize=(plot.PAGE_WIDTH, 0.45 + 0.75 * len(ranked)), layout="constrained")
         panels = figure.subplots(len(ranked), len(shown), sharex=True, sharey=True, squeeze=False)
         for row, (engine, one) in zip(panels, ranked.items(), strict=True):
             count, sets = one.shape
@@ -321,7 +319,7 @@ def plot_ranks(ranked: Mapping[str, xarray.DataArray], error_rate: float) -> Fig
             fails = holm(p_values[engine]) < error_rate
             for axes, index in zip(row, shown, strict=True):
                 counts, edges = np.histogram(one.values[index], bins, (0, 1))
-                axes.axhspan(low, high, color=BAND, linewidth=0)
+                axes.axhspan(low, high, color=plot.BAND, linewidth=0)
                 axes.stairs(
                     counts * bins / sets, edges, fill=True, alpha=0.7, color=pass_colour(fails[index])
                 )

@@ -21,7 +21,7 @@ from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.simulation.data_sets import check_policy
 
-__all__ = ["DEFAULT", "DELTA", "QUICK", "REFERENCE", "Sizes", "Study", "study_of"]
+__all__ = ["DEFAULT", "DELTA", "QUICK", "REFERENCE", "Sizes", "Study", "make_study"]
 
 DELTA = 0.1
 """δ of the paper's confidence sets, as they are diagnosed."""
@@ -73,7 +73,7 @@ class Sizes:
     sampler_draws : int
         Draws of each of the four chains of nuts on one data set, after half as many for its adaptation.
     refit : float, optional
-        A policy with a posterior fits it anew when users have grown by this factor, in place of its own.
+        A policy with a posterior refits it when the number of users has grown by this factor, instead of its own.
     """
 
     sets: int = 200
@@ -109,7 +109,11 @@ class Sizes:
             check_count(name, getattr(self, name), low=least, remedy=remedy)
         for name in ("users", "truth_users"):
             _check_rising(name, getattr(self, name))
-        check_count("other_users", self.other_users, remedy="engines are examined after so many users")
+        check_count(
+            "other_users",
+            self.other_users,
+            remedy="it is the number of users after which engines are examined",
+        )
         if self.every_engine and self.other_users > self.users[-1]:
             remedy = f"data sets have {self.users[-1]} users, the last of `users`"
             raise InvalidInput("other_users", f"must be at most {self.users[-1]}", self.other_users, remedy)
@@ -120,12 +124,14 @@ class Sizes:
                 "models", "must be two or more", self.models, "they are compared with each other"
             )
         if self.refit is not None:
-            check_number("refit", self.refit, low=1, remedy="1.5 fits anew whenever users have grown by half")
+            check_number(
+                "refit", self.refit, low=1, remedy="1.5 refits whenever the number of users has grown by half"
+            )
 
 
 def _check_rising(name: str, numbers: tuple[int, ...]) -> None:
     for number in numbers:
-        check_count(name, number, remedy="posteriors are examined after so many users")
+        check_count(name, number, remedy="it is a number of users after which posteriors are examined")
     if not numbers or list(numbers) != sorted(set(numbers)):
         remedy = "write them as (10, 30, 100)"
         raise InvalidInput(name, "must be numbers of users that rise", numbers, remedy)
@@ -177,7 +183,7 @@ class Study(NamedTuple):
         )
 
 
-def study_of(
+def make_study(
     problem: Problem,
     policies: Mapping[str, Policy] | None = None,
     *,
@@ -204,14 +210,14 @@ def study_of(
     Examples
     --------
     >>> import hrprob
-    >>> study = study_of(hrprob.Problem(), {"greedy": hrprob.Greedy()})
+    >>> study = make_study(hrprob.Problem(), {"greedy": hrprob.Greedy()})
     >>> study.policy.kind, study.engine.kind
     ('thompson', 'laplace')
     """
     named = dict(policies or {})
     if policy is not None and policy not in named:
         known = ", ".join(repr(name) for name in named) or "none"
-        raise InvalidInput("--policy", "must name a policy of FILE", policy, f"it has {known}")
+        raise InvalidInput("policy", "must be the name of one of the policies", policy, f"there are {known}")
     lazy = [one for one in named.values() if not one.eager]
     with_posterior = [one for one in lazy if hasattr(one, "engine")]
     chosen = named[policy] if policy is not None else (with_posterior or [Thompson()])[0]
@@ -219,7 +225,7 @@ def study_of(
         check_policy(_streaming(chosen))
     except InvalidInput as error:
         # It was named: the default is always a policy that can gather data sets.
-        raise InvalidInput("--policy", error.must, policy, error.remedy) from None
+        raise InvalidInput("policy", error.must, policy, error.remedy) from None
     examined = make_engine(getattr(chosen, "engine", "laplace") if engine is None else engine)
     _check_draws(examined)
     model = getattr(chosen, "model", None) or make_model("gaussian")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
-from hrprob._core.precision import is_traced
+from hrprob._core.precision import arrays_for, is_traced
 
 __all__ = ["check_at_least_one", "check_delta"]
 
@@ -19,7 +18,8 @@ def check_at_least_one(
     """Return ``value`` as an array, or raise if an entry is below 1."""
     if not is_traced(value) and not np.all(np.asarray(value) >= 1):
         raise InvalidInput(field, "must be at least 1", value, remedy)
-    return jnp.asarray(value, dtype=float)
+    array: jax.Array = arrays_for(value).asarray(value, dtype=float)
+    return array
 
 
 def check_delta(value: ArrayLike) -> jax.Array:
@@ -29,4 +29,5 @@ def check_delta(value: ArrayLike) -> jax.Array:
         if not np.all((plain > 0) & (plain < 1)):
             remedy = "it is the probability that the confidence set misses the truth"
             raise InvalidInput("delta", "must lie in (0, 1)", value, remedy)
-    return jnp.asarray(value, dtype=float)
+    array: jax.Array = arrays_for(value).asarray(value, dtype=float)
+    return array

@@ -37,11 +37,10 @@ import math
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
-from hrprob._core.precision import float64
+from hrprob._core.precision import arrays_for, float64
 from hrprob._core.records import record, set_frozen
 from hrprob.estimation.arguments import check_at_least_one, check_delta
 from hrprob.estimation.regret_bound import expected_regret_bound, regret_bound
@@ -138,12 +137,13 @@ class ConfidenceSets:
         :math:`\sqrt\lambda` times the bound of ‖θ*‖, and in one dimension :math:`2\ln(1/\delta)`.
         """
         n, delta = check_at_least_one(n), check_delta(delta)
-        formulas = self._formulas
-        squared = self.dimension * jnp.log((n + self.ridge) / (delta * self.ridge))
+        formulas, xp = self._formulas, arrays_for(n, delta, self)
+        squared = self.dimension * xp.log((n + self.ridge) / (delta * self.ridge))
         more = formulas.log_delta_weight(self.dimension) - self.dimension
-        spread = jnp.sqrt(squared if more == 0 else squared - more * jnp.log(delta))
+        spread = xp.sqrt(squared if more == 0 else squared - more * xp.log(delta))
         scale = formulas.noise_scale(self.variance_max, self.noise_scale)
-        return spread * scale + jnp.sqrt(self.ridge) * formulas.theta_norm(self.bound_theta)
+        radius: jax.Array = spread * scale + xp.sqrt(self.ridge) * formulas.theta_norm(self.bound_theta)
+        return radius
 
     @float64
     def alpha2(self, delta: ArrayLike) -> jax.Array:
@@ -160,9 +160,11 @@ class ConfidenceSets:
 
         The version ``corrected`` has :math:`\kappa^2\sigma^2_{\max}` and :math:`\ln(2d/\delta)`.
         """
-        delta, formulas = check_delta(delta), self._formulas
+        delta, formulas, xp = check_delta(delta), self._formulas, arrays_for(delta, self)
         variance = formulas.alpha3_variance(self.variance_max, self.noise_scale)
-        return jnp.sqrt(2.0 * self.dimension * variance * jnp.log(formulas.tails(self.dimension) / delta))
+        log_tails = xp.log(formulas.tails(self.dimension) / delta)
+        bound: jax.Array = xp.sqrt(2.0 * self.dimension * variance * log_tails)
+        return bound
 
     @float64
     def rho(self, n: ArrayLike, delta: ArrayLike) -> jax.Array:
@@ -178,7 +180,8 @@ class ConfidenceSets:
         third = check_delta(delta) / 3.0
         alpha1 = self.alpha1(n, third)
         error = alpha1 * (alpha1 + 2.0 * self.alpha3(third)) + self.alpha2(third)
-        return error / self.slope + jnp.sqrt(self.ridge) * self._formulas.phi_norm(self.bound)
+        bias = arrays_for(self).sqrt(self.ridge) * self._formulas.phi_norm(self.bound)
+        return error / self.slope + bias
 
     @float64
     def rho_simultaneous(self, n: ArrayLike, delta: ArrayLike) -> jax.Array:

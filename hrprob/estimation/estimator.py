@@ -14,9 +14,11 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import float64
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.estimation.glse import Statistics, add_samples, empty, solve
+from hrprob.estimation.projection import project
 from hrprob.problem.links import Affine
 
 __all__ = ["GLSE", "Ellipsoid"]
@@ -90,6 +92,7 @@ class GLSE:
     n_features_in_: int
     largest_norm_: float
 
+    @nearest_keywords
     def __init__(self, ridge: float = 1.0, link: Affine = _LINK, variance_floor: float = 0.01) -> None:
         self.ridge = ridge
         self.link = link
@@ -131,6 +134,34 @@ class GLSE:
         variance = np.maximum(self.link(contexts @ self.phi_), self.variance_floor)
         return contexts @ self.theta_, variance
 
+    def project(self, bound_theta: float = 1.0, bound: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+        r"""Return θ̂ and φ̂, each projected onto the ball that is known to contain the truth, in the norm of V.
+
+        Theorem 2 of the paper, which Lemma 6 applies to the estimates, needs estimates within these balls. ``theta_``,
+        ``phi_`` and what :meth:`predict` returns stay as they are. See :mod:`hrprob.estimation.projection`.
+
+        Parameters
+        ----------
+        bound_theta : float
+            The bound of ‖θ*‖.
+        bound : float, optional
+            L, the bound of ‖φ*‖; by default offset/slope, the largest bound for which f ≥ 0.
+
+        Examples
+        --------
+        >>> model = GLSE().fit([[1.0, 0.0], [0.0, 1.0]], [6.0, 0.2])
+        >>> model.theta_.round(3).tolist(), model.project()[0].round(3).tolist()
+        ([3.0, 0.1], [0.999, 0.033])
+        """
+        self._check_fitted()
+        bounds = {"bound_theta": bound_theta, "bound": self._largest_bound() if bound is None else bound}
+        for name, value in bounds.items():
+            check_number(name, value, low=0, open_low=True, remedy="it is the radius of a ball")
+        inverse = solve(self.statistics_, self.ridge, self.link).inverse
+        pairs = zip((self.theta_, self.phi_), bounds.values(), strict=True)
+        theta, phi = (np.asarray(project(estimate, inverse, radius)) for estimate, radius in pairs)
+        return theta, phi
+
     def confidence_ellipsoids(
         self,
         delta: float = 0.1,
@@ -148,7 +179,8 @@ class GLSE:
         and rest on this: rows of norm at most 1, ‖θ*‖ ≤ 1, ‖φ*‖ ≤ ``bound``, variances of at most
         ``variance_max``, noise of sub-Gaussian scale at most ``noise_scale`` times its standard deviation. For θ* they
         are proved in the versions ``corrected`` and ``explicit``, also for contexts picked by a policy; for φ* in the version
-        ``explicit``, for contexts that do not depend on the noise. As printed they are proved for neither
+        ``explicit``, for contexts that do not depend on the noise (a fixed design; a policy's choices are not). ``corrected`` and
+        ``paper`` need ``c1`` and ``c2`` for φ*, for which no values are proved. As printed they are proved for neither
         (:mod:`hrprob.estimation.versions`).
 
         Parameters
@@ -174,7 +206,7 @@ class GLSE:
                 self.largest_norm_,
                 "the confidence sets are proved for such contexts only; divide X by its largest norm before `fit`",
             )
-        bound = self.link.offset / self.link.slope if bound is None else bound
+        bound = self._largest_bound() if bound is None else bound
         confidence = ConfidenceSets(
             variance_max=self.link(bound) if variance_max is None else variance_max,
             dimension=self.n_features_in_,
@@ -192,6 +224,9 @@ class GLSE:
             Ellipsoid(self.theta_, shape, float(confidence.alpha1(n, delta))),
             Ellipsoid(self.phi_, shape, float(confidence.rho_simultaneous(n, delta))),
         )
+
+    def _largest_bound(self) -> float:
+        return float(self.link.offset / self.link.slope)
 
     def _learn(self, contexts: np.ndarray, outcomes: np.ndarray) -> GLSE:
         self.statistics_ = _add_samples_compiled(self.statistics_, contexts, outcomes)

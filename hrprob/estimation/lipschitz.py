@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
 from hrprob.lifetime import h
 from hrprob.noise import NORMAL, Noise
@@ -50,6 +51,7 @@ class LipschitzConstants(NamedTuple):
     domain: Domain
 
 
+@nearest_keywords
 def lipschitz_constants(
     link: Affine,
     bound: float,

@@ -12,10 +12,9 @@ import warnings
 from typing import Any, Protocol
 
 import jax
-import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from hrprob._core.precision import float64, is_traced
+from hrprob._core.precision import arrays_for, float64, is_traced
 from hrprob.estimation.arguments import check_at_least_one, check_delta
 from hrprob.estimation.versions import VERSIONS
 
@@ -65,9 +64,9 @@ def regret_bound(confidence: Widths, users: ArrayLike, delta: ArrayLike, growth:
     formulas = VERSIONS[confidence.version]
     _check_ridge(confidence)
     counted = formulas.counted(users, samples)
-    unit = confidence.ridge * confidence.dimension
-    squared = 8.0 * users * confidence.dimension * jnp.log((counted + unit) / unit)
-    bound: jax.Array = confidence.xi(samples, delta / 3.0) * jnp.sqrt(squared)
+    unit, xp = confidence.ridge * confidence.dimension, arrays_for(confidence, users, growth)
+    squared = 8.0 * users * confidence.dimension * xp.log((counted + unit) / unit)
+    bound: jax.Array = confidence.xi(samples, delta / 3.0) * xp.sqrt(squared)
     return bound * formulas.largest_norm(confidence.ridge)
 
 
@@ -91,7 +90,7 @@ def expected_regret_bound(
         The largest h* − h of a user; 0 for the paper's expression alone.
     """
     users = check_at_least_one(users, "users", "it is the number of users")
-    return regret_bound(confidence, users, 1.0 / jnp.maximum(users, 2.0), growth) + largest
+    return regret_bound(confidence, users, 1.0 / arrays_for(users).maximum(users, 2.0), growth) + largest
 
 
 def _check_ridge(confidence: Widths) -> None:

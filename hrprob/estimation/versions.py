@@ -75,8 +75,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
+
+from hrprob._core.precision import arrays_for
 
 __all__ = ["COMPARED", "VERSIONS", "Corrected", "Explicit", "Printed"]
 
@@ -104,8 +105,9 @@ class Printed:
 
     def alpha2(self, sets: Any, delta: Any) -> Any:
         """Return α⁽²⁾, with the constants C₁ and C₂."""
-        tail = jnp.log(sets.c1 / delta) / sets.c2
-        return jnp.sqrt(2.0 * sets.dimension * (tail**2 + 1.0)) * sets.variance_max
+        xp = arrays_for(sets, delta)
+        tail = xp.log(sets.c1 / delta) / sets.c2
+        return xp.sqrt(2.0 * sets.dimension * (tail**2 + 1.0)) * sets.variance_max
 
     def alpha3_variance(self, variance_max: Any, kappa: Any) -> Any:
         """Return the square of the noise's scale in Lemma 4."""
@@ -135,7 +137,7 @@ class Corrected(Printed):
 
     def noise_scale(self, variance_max: Any, kappa: Any) -> Any:
         """Return R = κ·σ_max."""
-        return kappa * jnp.sqrt(variance_max)
+        return kappa * arrays_for(variance_max).sqrt(variance_max)
 
     def log_delta_weight(self, dimension: int) -> int:
         """Return d, but 2 in one dimension."""
@@ -163,7 +165,8 @@ class Corrected(Printed):
 
     def largest_norm(self, ridge: Any) -> Any:
         """Return max(1, λ^(−1/2))."""
-        return jnp.maximum(1.0, 1.0 / jnp.sqrt(ridge))
+        xp = arrays_for(ridge)
+        return xp.maximum(1.0, 1.0 / xp.sqrt(ridge))
 
 
 class Explicit(Corrected):
@@ -171,18 +174,18 @@ class Explicit(Corrected):
 
     def alpha2(self, sets: Any, delta: Any) -> Any:
         """Return α⁽²⁾ from the sub-gamma tails of the squared noise."""
-        kappa, d = sets.noise_scale, sets.dimension
+        xp, kappa, d = arrays_for(sets, delta), sets.noise_scale, sets.dimension
         # Below this, κ is 1 up to rounding.
-        variance = jnp.where(kappa <= 1.0, 2.0, 16.0 * kappa**4)
+        variance = xp.where(kappa <= 1.0, 2.0, 16.0 * kappa**4)
         scale = 2.0 * kappa**2
 
         def tail(x: Any) -> Any:
-            return sets.variance_max * (jnp.sqrt(2.0 * variance * x) + scale * x)
+            return sets.variance_max * (xp.sqrt(2.0 * variance * x) + scale * x)
 
-        log_delta = jnp.log(1.0 / delta)
-        bound = jnp.sqrt(float(d)) * tail(jnp.log(2.0 * d) + log_delta)
+        log_delta = xp.log(1.0 / delta)
+        bound = xp.sqrt(float(d)) * tail(xp.log(2.0 * d) + log_delta)
         for r in _NETS.tolist():
-            bound = jnp.minimum(bound, tail(d * float(np.log1p(2.0 / r)) + log_delta) / (1.0 - r))
+            bound = xp.minimum(bound, tail(d * float(np.log1p(2.0 / r)) + log_delta) / (1.0 - r))
         return bound
 
 

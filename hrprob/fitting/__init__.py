@@ -2,6 +2,9 @@
 
 ==============  ==========================================================
 ``table``       a table of rounds: contexts, outcomes, labels of users
+``columns``     which columns of data are which
+``csv_files``   CSV files with any separator and decimal sign
+``scaling``     contexts of any length
 ``gather``      rounds of a problem that a policy plays
 ``fit``         :func:`hrprob.fit`
 ``posterior``   its result: draws, summaries, predictions

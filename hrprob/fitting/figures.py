@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,6 @@ from matplotlib.ticker import MaxNLocator
 
 from hrprob import plot
 from hrprob._core.random_numbers import Purpose, key_of
-from hrprob.estimation.posterior.inference import features
 from hrprob.fitting import predictive
 from hrprob.fitting.intervals import check_prob
 
@@ -48,7 +48,13 @@ def plot_coefficients(posterior: Posterior, prob: float = 0.9) -> Figure:
         figure = Figure(figsize=(plot.COLUMN_WIDTH, height), layout="constrained")
         panels = figure.subplots(len(rows), 1, squeeze=False, height_ratios=[1 + n for n in rows.values()])
         for axes, (name, values) in zip(panels[:, 0], drawn.items(), strict=True):
-            _draw_intervals(axes, _labels(name, values), _by_entry(values), _by_entry(prior[name]), prob)
+            _draw_intervals(
+                axes,
+                _labels(name, values, posterior.table.features),
+                _by_entry(values),
+                _by_entry(prior[name]),
+                prob,
+            )
             axes.set_title(_NAMES.get(name, name), loc="left")
         title = f"median, 50 % and {100 * prob:.3g} % intervals; grey: the prior's"
         figure.suptitle(title, fontsize=7, color="#555555")
@@ -95,11 +101,11 @@ def plot_outcomes(posterior: Posterior, prob: float = 0.9) -> Figure:
     return figure
 
 
-def _labels(name: str, values: np.ndarray) -> list[str]:
+def _labels(name: str, values: np.ndarray, entries: Sequence[str]) -> list[str]:
     if values.ndim == 1:
         return [name]
     if name in _NAMES:
-        return features(values.shape[1])["feature"]
+        return list(entries)
     return [", ".join(map(str, place)) for place in np.ndindex(values.shape[1:])]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import LARGEST_SEED, key_of
 from hrprob._core.records import describe
@@ -17,6 +19,7 @@ from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.inference import Draws, sample_posterior
 from hrprob.estimation.posterior.sites import check_names, extra_sites
 from hrprob.estimation.posterior.target import Target
+from hrprob.fitting.columns import Columns
 from hrprob.fitting.gather import gather
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table, as_table
@@ -33,6 +36,7 @@ from hrprob.models import (
 )
 from hrprob.policies import Thompson
 from hrprob.problem import Affine, Bounds, Problem
+from hrprob.simulation.progress import print_line
 
 __all__ = ["fit"]
 
@@ -45,6 +49,7 @@ MOST_DRAWS = 1_000_000
 _OFF_SCALE = 1e6
 
 
+@nearest_keywords
 def fit(
     data: Any,
     engine: Any = "nuts",
@@ -58,6 +63,12 @@ def fit(
     policy: Any = None,
     users: int | None = None,
     most_rounds: int | None = None,
+    outcome: str | None = None,
+    context: str | Sequence[str] | None = None,
+    user: str | None = None,
+    level: str | None = None,
+    scale: bool | str = False,
+    progress: bool = False,
 ) -> Posterior:
     """Return the posterior of θ and φ given rounds that were played.
 
@@ -65,8 +76,10 @@ def fit(
     ----------
     data : Problem or table of rounds
         A table is (x, r), (x, r, user) or (x, r, user, beta), a dictionary, an xarray dataset or
-        a data frame with such columns (x, or x1, ..., xd), the path of a CSV file with them, or
-        a :class:`~hrprob.fitting.table.Table`. A problem is played: see ``policy``.
+        a data frame (pandas, polars) with such columns (x, or x1, ..., xd), the path of a CSV file with
+        them, or a :class:`~hrprob.fitting.table.Table`. Columns of other names are named by
+        ``outcome``, ``context``, ``user`` and ``level``; further ones are not used. A problem is
+        played: see ``policy``.
     engine : str, table or engine
         "nuts", the reference; "laplace" and "svi", normal approximations whose Pareto k̂ says
         whether to trust them; "smc", particles that take in the rounds in their order. An engine of
@@ -91,6 +104,16 @@ def fit(
     users, most_rounds : int, optional
         The number of users that it serves, by default 100, and how many rounds of each stay are
         recorded, by default 1000.
+    outcome, user, level : str, optional
+        The columns of outcomes, users and satisfaction levels; by default r, user and beta.
+    context : str or sequence of str, optional
+        The columns of a context, in the order of θ and φ; by default x1, ..., xd.
+    scale : bool or "columns"
+        Divide all contexts by their largest norm, if that is above 1; or each column by its largest
+        absolute value and by √d. θ and φ are then those of the divided contexts; the posterior keeps the
+        divisors (``posterior.table.scale``) and takes later contexts as they are.
+    progress : bool
+        Say on stderr what is being done.
 
     Returns
     -------
@@ -113,19 +136,23 @@ def fit(
     """
     check_count("seed", seed, low=0, high=LARGEST_SEED, remedy="any whole number of at most 63 bits will do")
     chosen = _with_draws(make_engine(engine), draws)
+    columns = Columns(outcome, context, user, level)
     if isinstance(data, Problem):
+        _check_no_columns(columns, scale)
         table, setting = _played(data, policy, users, seed, most_rounds, link, bounds)
-        outcome = model_for_noise(data.noise) if model is None else make_model(model)
+        outcomes = model_for_noise(data.noise) if model is None else make_model(model)
     else:
         _check_unused(policy=policy, users=users, most_rounds=most_rounds)
-        table = as_table(data)
+        table = as_table(data, columns, scale)
         setting = _setting(table.dimension, link, bounds)
-        outcome = make_model("gaussian" if model is None else model)
-    _check_registered(outcome)
+        outcomes = make_model("gaussian" if model is None else model)
+    _check_registered(outcomes)
     chosen_prior = make_prior(prior)
     priors.check_record(chosen_prior)
     priors.check_prior(chosen_prior, setting)
-    target = Target(outcome, chosen_prior, setting)
+    target = Target(outcomes, chosen_prior, setting)
+    if progress:
+        print_line(f"compiling {chosen.kind}, then fitting it to {len(table)} rounds …")
     drawn = sample_posterior(
         chosen, target, _data(target, table), key_of(seed), DRAWS if draws is None else draws
     )
@@ -229,6 +256,13 @@ def _check_unused(**given: Any) -> None:
         if value is not None:
             remedy = "a table has been played already; give a Problem to play one"
             raise InvalidInput(name, "must not be given with a table of rounds", value, remedy)
+
+
+def _check_no_columns(columns: Columns, scale: Any) -> None:
+    for name, value in {**columns._asdict(), "scale": scale or None}.items():
+        if value is not None:
+            remedy = "a problem makes its own rounds; leave it out"
+            raise InvalidInput(name, "must not be given with a problem", value, remedy)
 
 
 def _check_registered(model: Model) -> None:

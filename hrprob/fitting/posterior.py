@@ -18,9 +18,10 @@ References
 from __future__ import annotations
 
 import dataclasses
+import html
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +37,11 @@ from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive, summary, tree
 from hrprob.fitting.intervals import check_prob
 from hrprob.fitting.table import Table
+from hrprob.io.result_table import ResultTable
 from hrprob.models import Setting
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Posterior"]
 
@@ -68,6 +73,14 @@ class Posterior:
         The engine that made the draws.
     seed : int
         The seed of all random numbers.
+
+    Examples
+    --------
+    >>> import hrprob  # slow
+    >>> table = ([[0.6, 0.0], [0.0, 0.8], [0.5, 0.5]], [0.7, -0.2, 0.4])
+    >>> posterior = hrprob.fit(table, engine="laplace", draws=200)
+    >>> posterior.theta.shape
+    (1, 200, 2)
     """
 
     theta: np.ndarray
@@ -87,6 +100,44 @@ class Posterior:
             f"{self.target.prior.kind!r} prior: {chains} × {draws} draws, {len(self.table)} rounds, d = {d}>"
         )
 
+    def __str__(self) -> str:
+        return "\n".join([repr(self)[1:-1], str(self._table()), *self._remarks()])
+
+    def _repr_html_(self) -> str:
+        remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self._remarks())
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{self._table()._repr_html_()}{remarks}"
+
+    def _remarks(self) -> list[str]:
+        return [f"! {concern}" for concern in self.concerns()]
+
+    def _table(self, prob: float = 0.9) -> ResultTable:
+        return summary.as_table(self.summary(prob))
+
+    def to_frame(self, prob: float = 0.9) -> pandas.DataFrame:
+        """Return :meth:`summary` as a data frame, one row per parameter.
+
+        Parameters
+        ----------
+        prob : float, default 0.9
+            Probability of the central intervals from ``low`` to ``high``.
+
+        Examples
+        --------
+        >>> import hrprob  # slow
+        >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
+        >>> list(posterior.to_frame().index)
+        ['theta[x1]', 'phi[x1]']
+        """
+        return self.summary(prob).to_dataframe()
+
+    def to_latex(self, prob: float = 0.9) -> str:
+        """Return the table of parameters in LaTeX (booktabs), with intervals of probability ``prob``."""
+        return self._table(prob).to_latex()
+
+    def to_markdown(self, prob: float = 0.9) -> str:
+        """Return the table of parameters in Markdown, with intervals of probability ``prob``."""
+        return self._table(prob).to_markdown()
+
     @property
     def setting(self) -> Setting:
         """Dimension, link and bounds."""
@@ -99,10 +150,16 @@ class Posterior:
 
     def moments(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return mean θᵀx and variance f(φᵀx) of an outcome at contexts x (m, d), (chain, draw, m) each."""
-        contexts = _check_contexts(x, self.setting.dimension)
+        return self._moments_at(self._contexts(x))
+
+    def _moments_at(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         with double_precision():
             u, w = _moments(self.setting, *(jnp.asarray(v) for v in (self.theta, self.phi, contexts)))
             return np.asarray(u), np.asarray(w)
+
+    def _contexts(self, x: Any) -> np.ndarray:
+        """Return contexts as the model sees them: checked, and divided by the scale of the data."""
+        return _check_contexts(x, self.setting.dimension, self.table.scale)
 
     def predict(self, x: Any, beta: Any = None, prob: float = 0.9) -> xarray.Dataset:
         """Return posterior summaries of outcomes and lifetimes at some contexts.
@@ -115,7 +172,7 @@ class Posterior:
         Parameters
         ----------
         x : array_like, shape (m, d) or (d,)
-            Contexts of norm at most 1.
+            Contexts in the units of the data: of norm at most 1, unless the fit had a ``scale``.
         beta : float or array_like, shape (m,), optional
             Satisfaction levels; without them the result has ``mean`` and ``variance`` only.
         prob : float
@@ -138,8 +195,8 @@ class Posterior:
         True
         """
         check_prob(prob)
-        contexts = _check_contexts(x, self.setting.dimension)
-        u, w = (value.reshape(-1, len(contexts)) for value in self.moments(contexts))
+        contexts = self._contexts(x)
+        u, w = (value.reshape(-1, len(contexts)) for value in self._moments_at(contexts))
         columns = {"mean": _central(u, prob), "variance": _central(w, prob)}
         if beta is not None:
             levels = _check_levels(beta, len(contexts))
@@ -218,6 +275,11 @@ class Posterior:
     def to_datatree(self, pointwise: bool | str = "auto", prior: bool = True) -> Any:
         """Return draws, data and predictive distributions as a tree for ArviZ.
 
+        On Python 3.12 and later ``import arviz`` takes it: ``arviz.plot_trace_dist(tree)``,
+        ``arviz.loo(tree)``. On Python 3.11, where the package ``arviz`` is of an older generation that
+        knows no such trees, import its parts, which hrprob installs: ``arviz_base``, ``arviz_stats`` and
+        ``arviz_plots``, with the same functions.
+
         Parameters
         ----------
         pointwise : bool or "auto"
@@ -289,13 +351,20 @@ def _lifetime(probability: np.ndarray) -> np.ndarray:
     return np.insert(ends, 0, np.nan, axis=-1)
 
 
-def _check_contexts(x: Any, dimension: int) -> np.ndarray:
+def _check_contexts(x: Any, dimension: int, scale: np.ndarray | None) -> np.ndarray:
     try:
         contexts = np.atleast_2d(np.asarray(x, dtype=np.float64))
     except (TypeError, ValueError):
         raise InvalidInput("x", "must hold numbers only", x, "one row per context") from None
     if contexts.ndim != 2 or contexts.shape[1] != dimension or not len(contexts):
         raise InvalidInput("x", f"must have shape (m, {dimension})", contexts.shape, "one row per context")
+    if scale is not None:
+        contexts = contexts / scale
+        length = float(np.linalg.norm(contexts, axis=1).max())
+        if length > 1.0 + 1e-4:
+            remedy = "the fit saw none beyond its scale; fit data that reach as far"
+            must = "must have norms of at most 1 after division by the scale of the fit"
+            raise InvalidInput("x", must, round(length, 4), remedy)
     # The same checks as for contexts that were played.
     return np.asarray(Table(contexts, np.zeros(len(contexts))).x)
 

@@ -24,6 +24,7 @@ import numpy as np
 from hrprob import plot
 from hrprob._core.records import describe
 from hrprob.fitting import figures, summary, tree
+from hrprob.fitting.columns import Columns
 from hrprob.fitting.fit import fit
 from hrprob.fitting.intervals import check_prob
 from hrprob.fitting.posterior import Posterior
@@ -32,7 +33,7 @@ from hrprob.io.json_files import finite_or_none, write_json
 from hrprob.io.manifest import environment, write_manifest
 from hrprob.io.staging import staged
 
-__all__ = ["fit_file", "fit_in_words", "thinning_in_words", "write_fit"]
+__all__ = ["fit_file", "fit_in_words", "thinning_in_words", "to_plain", "write_fit"]
 
 _PACKAGES = ("arviz-base", "arviz-stats", "scipy")
 
@@ -43,6 +44,8 @@ def fit_file(
     *,
     prob: float = 0.9,
     command: list[str] | None = None,
+    columns: Columns | None = None,
+    scale: Any = False,
     fit_table: Callable[[Table], Posterior] = fit,
 ) -> Posterior:
     r"""Fit a posterior to the rounds in a CSV file, and write it into a folder if one is given.
@@ -50,13 +53,17 @@ def fit_file(
     Parameters
     ----------
     file : str or Path
-        The rounds, with columns x1, ..., xd, r, and optionally user and beta.
+        The rounds, with columns x1, ..., xd, r, and optionally user and beta, or those that ``columns`` names.
     out : str or Path, optional
         The result folder, written whole or not at all.
     prob : float
         Probability of the intervals.
     command : list of str, optional
         The command line, for the manifest.
+    columns : Columns, optional
+        The names of the columns.
+    scale : bool or "columns"
+        Divide contexts of norm above 1; see :func:`~hrprob.fitting.scaling.find_scale`.
     fit_table : callable
         Returns the posterior of a table; by default :func:`hrprob.fit` with its defaults.
 
@@ -73,7 +80,7 @@ def fit_file(
     check_prob(prob)
     # Read once: a pipe cannot be read twice.
     content = read_file(file)
-    table = parse_table(content, file)
+    table = parse_table(content, file, columns, scale)
     if out is None:
         return fit_table(table)
     with staged(out, job="fit") as folder:
@@ -82,6 +89,9 @@ def fit_file(
             "file": str(file),
             "sha256": hashlib.sha256(content).hexdigest(),
             "rounds": len(posterior.table),
+            "columns": {"context": list(table.features), **(columns or Columns())._asdict()},
+            "unused": list(table.unused),
+            "scale": None if table.scale is None else table.scale.tolist(),
         }
         facts = {
             "program": "hrprob",
@@ -99,26 +109,29 @@ def fit_file(
 def write_fit(folder: Path, posterior: Posterior, prob: float, facts: Mapping[str, Any]) -> None:
     """Write the files of a fit into an empty folder; ``facts`` go into the manifest."""
     posterior.save(folder / "posterior.nc")
-    k = posterior.pareto_k
-    write_json(
-        folder / "summary.json",
-        {
-            "parameters": summary.to_plain(posterior.summary(prob)),
-            "prob": prob,
-            "divergences": posterior.divergences,
-            "pareto_k": None if k is None else finite_or_none(k),
-            "concerns": posterior.concerns(),
-        },
-    )
+    write_json(folder / "summary.json", to_plain(posterior, prob))
     plot.save(figures.plot_coefficients(posterior, prob), folder, "coefficients")
     plot.save(figures.plot_outcomes(posterior, prob), folder, "outcomes")
     write_manifest(folder, {**facts, **environment(*_PACKAGES)})
 
 
+def to_plain(posterior: Posterior, prob: float) -> dict[str, Any]:
+    """Return the content of ``summary.json``."""
+    k = posterior.pareto_k
+    return {
+        "parameters": summary.to_plain(posterior.summary(prob)),
+        "prob": prob,
+        "scale": None if posterior.table.scale is None else posterior.table.scale.tolist(),
+        "divergences": posterior.divergences,
+        "pareto_k": None if k is None else finite_or_none(k),
+        "concerns": posterior.concerns(),
+    }
+
+
 def fit_in_words(posterior: Posterior, prob: float) -> list[str]:
     """Return the table of parameters and what there is to say about the draws, as lines of text."""
     table = posterior.summary(prob)
-    lines = [summary.as_text(table)]
+    lines = [str(summary.as_table(table))]
     if posterior.pareto_k is not None:
         lines.append(f"Pareto k̂ {posterior.pareto_k:.2f}")
     elif "rhat" in table:
@@ -126,6 +139,12 @@ def fit_in_words(posterior: Posterior, prob: float) -> list[str]:
         lines.append(f"R-hat at most {worst:.3f} (no Pareto k̂: {kind} is no approximation with a density)")
     if posterior.divergences is not None:
         lines.append(f"{posterior.divergences} divergences")
+    if posterior.table.scale is not None:
+        divisors = sorted({f"{divisor:.6g}" for divisor in posterior.table.scale})
+        by = divisors[0] if len(divisors) == 1 else ", ".join(f"{one:.6g}" for one in posterior.table.scale)
+        lines.append(f"contexts were divided by {by}: theta and phi are those of the divided contexts")
+    if posterior.table.unused:
+        lines.append(f"columns that were not used: {', '.join(posterior.table.unused)}")
     return lines + [f"! {concern}" for concern in posterior.concerns()]
 
 

@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray
 
+from hrprob._core.formatting import format_number
 from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior.base import Engine
-from hrprob.estimation.posterior.inference import features
 from hrprob.fitting.intervals import check_prob
+from hrprob.io.result_table import ResultTable
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
 
-__all__ = ["as_text", "concerns", "summarise", "to_plain"]
+__all__ = ["as_table", "concerns", "summarise", "to_plain"]
 
 MOST_RHAT = 1.01
 LEAST_ESS = 400
@@ -68,7 +69,7 @@ def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
 
 def _stacked(posterior: Posterior) -> tuple[list[str], np.ndarray]:
     """Return a label for every parameter, and the draws (chain, draw, parameter)."""
-    entries = features(posterior.setting.dimension)["feature"]
+    entries = posterior.table.features
     names, parts = [], []
     for name, value in ({"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites)).items():
         for place in np.ndindex(value.shape[2:]):
@@ -216,38 +217,31 @@ def _wider(posterior: Posterior, name: str) -> str:
     return f"raise `bounds.{name}`" + (" and the offset of the link" if name == "phi" else "")
 
 
-def as_text(table: xarray.Dataset) -> str:
-    """Return the table as lines of text.
+def as_table(table: xarray.Dataset) -> ResultTable:
+    """Return the table of parameters for a terminal, a page or a paper.
 
     Examples
     --------
-    >>> print(as_text(xarray.Dataset(
-    ...     {"mean": ("parameter", [0.5]), "low": ("parameter", [0.25]), "rhat": ("parameter", [1.0])},
+    >>> print(as_table(xarray.Dataset(
+    ...     {"mean": ("parameter", [0.5]), "low": ("parameter", [-0.25]), "rhat": ("parameter", [1.0])},
     ...     coords={"parameter": ["theta[x1]"]}, attrs={"prob": 0.9})))
-    parameter   mean     5%   rhat
-    theta[x1]  0.500  0.250  1.000
+    parameter   mean      5%   rhat
+    theta[x1]  0.500  −0.250  1.000
     """
     tail = 50.0 * (1.0 - table.attrs["prob"])
     heads = {"low": f"{tail:.3g}%", "high": f"{100.0 - tail:.3g}%"}
-    columns = [["parameter", *map(str, table.parameter.values)]]
-    for name, column in table.data_vars.items():
-        columns.append([heads.get(str(name), str(name)), *(_cell(str(name), v) for v in column.values)])
-    widths = [max(map(len, column)) for column in columns]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in zip(*columns, strict=True)
-    )
+    names = [str(name) for name in table.data_vars]
+    rows = [
+        [str(parameter), *(_cell(name, table[name].values[place]) for name in names)]
+        for place, parameter in enumerate(table.parameter.values)
+    ]
+    return ResultTable(["parameter", *(heads.get(name, name) for name in names)], rows)
 
 
 def _cell(name: str, value: float) -> str:
     if name.startswith("ess"):
-        return f"{value:.0f}"
-    if name == "mcse":
-        return f"{value:.2g}"
-    return f"{value:.3f}"
+        return format_number(value, 0)
+    return format_number(value, 3) if name != "mcse" else f"{value:.2g}"
 
 
 def to_plain(table: xarray.Dataset) -> dict[str, Any]:

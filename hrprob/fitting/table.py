@@ -1,33 +1,32 @@
 """A table of rounds: contexts, outcomes, and optionally users and satisfaction levels.
 
-As a file it is a CSV with the columns x1, ..., xd and r, and optionally ``user`` and
-``beta``; one line per round.
+As a file it is a CSV with one line per round and the columns x1, ..., xd and r, and optionally ``user`` and
+``beta``, or columns of other names (:mod:`.columns`); :mod:`.csv_files` reads it.
 """
 
 from __future__ import annotations
 
 import csv
-import io
-import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
+from hrprob.fitting.columns import Columns, Picked
+from hrprob.fitting.csv_files import parse_csv, read_file
+from hrprob.fitting.scaling import find_scale
 from hrprob.observations import as_array, as_numbers, check_rounds, too_large, too_large_at
+from hrprob.observations import features as default_features
 
 __all__ = ["Table", "as_table", "parse_table", "read_file", "read_table", "write_table"]
 
 # Unit vectors that are rounded to four decimals may be this long; the variance is positive all the same.
 _LONGEST = 1.0 + 1e-4
-_READABLE = "must be a CSV file that can be read"
 # Missing labels of Python, NumPy and pandas, as text.
 _MISSING = ("None", "nan", "NaT", "<NA>")
-_COLUMNS = "it has the columns x1, ..., xd and r, and optionally user and beta"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +46,12 @@ class Table:
         The user's satisfaction level; ∞ for a user who leaves after one round. Whether a user leaves depends
         on outcomes that are in the table, so levels do not change the posterior; they are kept for
         later analyses.
+    features : sequence of str, optional
+        The names of the features, by default x1, ..., xd.
+    scale : array_like, shape (d,), optional
+        What contexts in their own units were divided by to give ``x``; by default nothing.
+    unused : tuple of str
+        Columns of the data that are not part of the table.
 
     Examples
     --------
@@ -59,6 +64,9 @@ class Table:
     r: Any
     user: Any = None
     beta: Any = None
+    features: Any = None
+    scale: Any = None
+    unused: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         x, r = check_rounds(self.x, self.r)
@@ -73,6 +81,10 @@ class Table:
             object.__setattr__(self, "user", _labels(self.user, len(r)))
         if self.beta is not None:
             object.__setattr__(self, "beta", _levels(self.beta, len(r)))
+        names = default_features(x.shape[1])["feature"] if self.features is None else map(str, self.features)
+        object.__setattr__(self, "features", tuple(names))
+        if self.scale is not None:
+            object.__setattr__(self, "scale", np.broadcast_to(as_numbers("scale", self.scale), x.shape[1:]))
 
     def __len__(self) -> int:
         return len(self.r)
@@ -83,52 +95,69 @@ class Table:
         return int(self.x.shape[1])
 
 
-def as_table(data: Any) -> Table:
+def as_table(data: Any, columns: Columns | None = None, scale: Any = False) -> Table:
     """Return a table of rounds from any supported form of data.
 
     Parameters
     ----------
     data : Table, path, mapping, xarray.Dataset, data frame or tuple
-        A mapping (or dataset, or data frame) has ``x`` or the columns x1, ..., xd, and ``r``,
-        and optionally ``user`` and ``beta``; a tuple is (x, r), (x, r, user) or (x, r, user, beta).
+        A mapping (or dataset, or data frame of pandas, polars or pyarrow) has ``x`` or the columns
+        x1, ..., xd, and ``r``, and optionally ``user`` and ``beta``, or the columns that ``columns``
+        names; a tuple is (x, r), (x, r, user) or (x, r, user, beta).
+    columns : Columns, optional
+        The names of the columns, where they are others.
+    scale : bool or "columns"
+        Divide contexts of norm above 1; see :func:`~hrprob.fitting.scaling.find_scale`.
 
     Examples
     --------
     >>> len(as_table({"x1": [0.6, 0.0], "x2": [0.0, 1.0], "r": [0.4, 0.3]}))
     2
+    >>> as_table({"dose": [3.0, 4.0], "gain": [0.4, 0.3]}, Columns("gain", "dose"), scale=True).x.tolist()
+    [[0.75], [1.0]]
     """
-    if isinstance(data, Table):
-        return data
+    columns = columns or Columns()
     if isinstance(data, str | Path):
-        return read_table(data)
-    if isinstance(data, tuple) and 2 <= len(data) <= 4:
-        return Table(*data)
+        return read_table(data, columns, scale)
+    if isinstance(data, Table) or (isinstance(data, tuple) and 2 <= len(data) <= 4):
+        if columns.given:
+            remedy = "its columns have no names; give a data frame, a dictionary or a file"
+            raise InvalidInput("data", "must have named columns", type(data).__name__, remedy)
+        x, r, user, beta = (*astuple(data)[:4],) if isinstance(data, Table) else (*data, None, None)[:4]
+        if isinstance(data, Table) and scale is False:
+            return data
+        return _scaled(x, r, user, beta, scale)
+    named = _named_columns(data)
+    picked = columns.pick("data", list(named))
+    contexts = [named[name] for name in picked.context]
+    if len({column.shape for column in contexts}) > 1:
+        shapes = [column.shape for column in contexts]
+        raise InvalidInput(", ".join(picked.context), "must be of one length", shapes, "one entry per round")
+    x = contexts[0] if contexts[0].ndim == 2 else np.stack(contexts, axis=-1)
+    user, beta = (None if name is None else named[name] for name in (picked.user, picked.level))
+    return _scaled(x, named[picked.outcome], user, beta, scale, picked)
+
+
+def _named_columns(data: Any) -> dict[str, np.ndarray]:
+    """Return the columns of a mapping, dataset or data frame by their names."""
     if isinstance(data, Mapping):
-        columns = {str(name): as_array(str(name), data[name]) for name in data}
-    elif hasattr(data, "columns"):  # a data frame
-        columns = {str(name): as_array(str(name), data[name]) for name in data.columns}
+        names = list(data)
+    elif hasattr(data, "column_names"):  # pyarrow
+        names = list(data.column_names)
+    elif hasattr(data, "columns"):  # pandas, polars
+        names = list(data.columns)
     else:
         remedy = (
-            "give (x, r), a dictionary of columns, an xarray dataset, the path of a CSV file, or a Problem"
+            "give (x, r), a dictionary of columns, an xarray dataset, a data frame, the path of a CSV file, "
+            "or a Problem"
         )
         raise InvalidInput("data", "must be a table of rounds", type(data).__name__, remedy)
     # The coordinates of a dataset may hold the labels.
-    columns |= {
-        name: as_array(name, data[name])
-        for name in ("user", "beta")
-        if name not in columns and name in getattr(data, "coords", ())
-    }
-    _check_columns("data", list(columns))
-    if "x" not in columns:
-        contexts = [columns[name] for name in _context_columns(list(columns))]
-        if len({column.shape for column in contexts}) > 1:
-            shapes = [column.shape for column in contexts]
-            raise InvalidInput("x1, ..., xd", "must be of one length", shapes, "one entry per round")
-        columns["x"] = np.stack(contexts, axis=-1)
-    return Table(columns["x"], columns["r"], columns.get("user"), columns.get("beta"))
+    names += [name for name in getattr(data, "coords", ()) if name not in names]
+    return {str(name): as_array(str(name), data[name]) for name in names}
 
 
-def read_table(path: str | Path) -> Table:
+def read_table(path: str | Path, columns: Columns | None = None, scale: Any = False) -> Table:
     """Return the table in a CSV file.
 
     Raises
@@ -144,18 +173,12 @@ def read_table(path: str | Path) -> Table:
     >>> read_table(file).user.tolist()
     ['a', 'b']
     """
-    return parse_table(read_file(path), path)
+    return parse_table(read_file(path), path, columns, scale)
 
 
-def read_file(path: str | Path) -> bytes:
-    """Return the bytes of a file, or raise :class:`InvalidInput`."""
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InvalidInput("data", _READABLE, str(path), error.strerror or str(error)) from None
-
-
-def parse_table(content: bytes, path: str | Path) -> Table:
+def parse_table(
+    content: bytes, path: str | Path, columns: Columns | None = None, scale: Any = False
+) -> Table:
     r"""Return the table in the bytes of a CSV file; errors name its path.
 
     Examples
@@ -163,31 +186,32 @@ def parse_table(content: bytes, path: str | Path) -> Table:
     >>> parse_table(b"x1,r\n0.6,0.4\n", "rounds.csv").r.tolist()
     [0.4]
     """
-    lines = _lines(content, path)
-    if not lines:
-        raise InvalidInput(str(path), "must have a line of column names", "an empty file", _COLUMNS)
-    header = [name.strip() for name in lines[0][1]]
-    if "x" in header:
-        must = "must have a column x1, ..., xd for each entry of a context"
-        raise InvalidInput(str(path), must, "x", "a cell holds one number; call it x1 where d = 1")
-    _check_columns(str(path), header)
-    if len(lines) == 1:
-        raise InvalidInput(str(path), "must have at least one round", "none", "there is nothing to fit")
-    cells: dict[str, list[Any]] = {name: [] for name in header}
-    for number, line in lines[1:]:
-        if len(line) != len(header):
-            remedy = f"line {number} of {path}; a comma inside a cell needs quotes"
-            raise InvalidInput("row", f"must have {len(header)} cells", len(line), remedy)
-        for name, text in zip(header, line, strict=True):
-            cells[name].append(_cell(name, text.strip(), f"line {number} of {path}"))
-    x = np.column_stack([cells[name] for name in _context_columns(header)])
-    lengths = np.linalg.norm(x, axis=1)
+    parsed = parse_csv(content, path, columns or Columns())
+    divisors = find_scale(scale, parsed.x)
+    lengths = np.linalg.norm(parsed.x if divisors is None else parsed.x / divisors, axis=1)
     for row in np.flatnonzero(lengths > _LONGEST)[:1]:
-        raise _too_long(float(lengths[row]), f"line {lines[row + 1][0]} of {path}")
-    for row in too_large(np.asarray(cells["r"]))[:1]:
-        raise too_large_at(cells["r"][row], f"line {lines[row + 1][0]} of {path}")
-    user = np.asarray(cells["user"]) if "user" in cells else None
-    return Table(x, cells["r"], user, cells.get("beta"))
+        raise _too_long(float(lengths[row]), parsed.place(row, path))
+    for row in too_large(parsed.r)[:1]:
+        raise too_large_at(parsed.r[row], parsed.place(row, path))
+    return _scaled(parsed.x, parsed.r, parsed.user, parsed.beta, scale, parsed.picked)
+
+
+def _scaled(x: Any, r: Any, user: Any, beta: Any, scale: Any, picked: Picked | None = None) -> Table:
+    """Return the table with its contexts divided as ``scale`` says, and the names of the columns picked."""
+    contexts, outcomes = check_rounds(x, r)
+    divisors = find_scale(scale, contexts)
+    if divisors is not None:
+        contexts = contexts / divisors
+    named = picked is not None and len(picked.context) == contexts.shape[1] and picked.context != ["x"]
+    return Table(
+        contexts,
+        outcomes,
+        user,
+        beta,
+        features=tuple(picked.context) if picked is not None and named else None,
+        scale=divisors,
+        unused=() if picked is None else tuple(picked.unused),
+    )
 
 
 def write_table(table: Table, path: str | Path) -> None:
@@ -204,52 +228,6 @@ def write_table(table: Table, path: str | Path) -> None:
         writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _lines(content: bytes, path: str | Path) -> list[tuple[int, list[str]]]:
-    """Return the lines of a CSV file that are not empty, each with its number."""
-    try:
-        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
-        return [(reader.line_num, line) for line in reader if any(cell.strip() for cell in line)]
-    except UnicodeDecodeError:
-        raise InvalidInput("data", _READABLE, str(path), "it is no text in UTF-8") from None
-    except csv.Error as error:
-        raise InvalidInput("data", _READABLE, str(path), f"line {reader.line_num}: {error}") from None
-
-
-def _check_columns(field: str, names: list[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise InvalidInput(field, "must have every column once", name, "rename or drop one of them")
-        if name not in ("x", "r", "user", "beta") and not re.fullmatch(r"x[1-9]\d*", name):
-            raise InvalidInput(field, "must have no other columns", name, f"drop or rename it: {_COLUMNS}")
-    contexts = _context_columns(names)
-    if ("x" in names) == bool(contexts):
-        both = "x and " + contexts[0] if contexts else "neither"
-        raise InvalidInput(field, "must have contexts, as x or as x1, ..., xd", both, _COLUMNS)
-    for name in [*(f"x{j + 1}" for j in range(len(contexts))), "r"]:
-        if name not in names:
-            raise InvalidInput(field, f"must have a column {name}", ", ".join(names), _COLUMNS)
-
-
-def _context_columns(names: list[str]) -> list[str]:
-    """Return the names x1, x2, ... in order."""
-    return sorted((name for name in names if re.fullmatch(r"x\d+", name)), key=lambda name: int(name[1:]))
-
-
-def _cell(name: str, text: str, where: str) -> Any:
-    if name == "user":
-        if not text:
-            raise InvalidInput(name, "must be a label", text, where)
-        return text
-    try:
-        number = float(text)
-    except ValueError:
-        raise InvalidInput(name, "must be a number", text, where) from None
-    if math.isnan(number) or (math.isinf(number) and (name != "beta" or number < 0)):
-        must = "must be a number, or inf" if name == "beta" else "must be a finite number"
-        raise InvalidInput(name, must, text, f"{where}; drop or impute such rounds")
-    return number
-
-
 def _labels(user: Any, rounds: int) -> np.ndarray:
     labels = as_array("user", user)
     if labels.shape != (rounds,):
@@ -263,7 +241,9 @@ def _labels(user: Any, rounds: int) -> np.ndarray:
                 "user", "must be a label", label, f"in row {row + 1}; name the user or drop the round"
             )
     # Numbers beyond 2⁶³ do not fit into int64.
-    if labels.dtype.kind == "f" and np.all((labels == np.floor(labels)) & (np.abs(labels) < 2.0**63)):
+    if np.issubdtype(labels.dtype, np.floating) and np.all(
+        (labels == np.floor(labels)) & (np.abs(labels) < 2.0**63)
+    ):
         return labels.astype(np.int64)
     return labels.astype(np.str_)
 
@@ -280,5 +260,5 @@ def _levels(beta: Any, rounds: int) -> np.ndarray:
 
 
 def _too_long(length: float, where: str) -> InvalidInput:
-    remedy = f"{where}; divide all contexts by the largest norm: f is a variance for those only"
+    remedy = f"{where}; let `scale` divide all contexts by the largest norm: f is a variance for those only"
     return InvalidInput("x", "must have norms of at most 1", float(f"{length:.6g}"), remedy)

@@ -13,7 +13,8 @@ observed_data          r (round)
 constant_data          x (round, feature), user and beta (round) where there are any
 =====================  ============================================================
 
-Engine, model, prior and setting are attributes of the root, as JSON.
+Engine, model, prior and setting are attributes of the root, as JSON; so is ``scale`` where contexts were divided by
+it (``x``, θ and φ are those of the divided contexts).
 
 Groups with one entry per draw and round may be large. With many rounds they have
 every k-th draw of each chain only: their coordinate ``draw`` has the indices of those draws in ``posterior``
@@ -23,11 +24,9 @@ last. Where it is thinned, ``arviz_stats.loo(tree, reff=1.0)`` treats the draws 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,13 +35,15 @@ import xarray
 
 import hrprob
 from hrprob._core.errors import InvalidInput
+from hrprob._core.files import whole_file
 from hrprob._core.random_numbers import Purpose, key_of
 from hrprob._core.records import describe
 from hrprob.estimation.posterior.engines import make_engine
-from hrprob.estimation.posterior.inference import DIMS, features
+from hrprob.estimation.posterior.inference import DIMS
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive
 from hrprob.fitting.table import Table
+from hrprob.io.netcdf import read_netcdf, write_netcdf
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Affine, Bounds
 
@@ -86,7 +87,7 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
     steps = thinning(posterior) if pointwise == "auto" else dict.fromkeys(MOST_ENTRIES, 1)
     if pointwise:
         groups |= _pointwise(posterior, before, steps)
-    coords: dict[str, Any] = {**features(table.dimension), "round": np.arange(1, len(table) + 1)}
+    coords: dict[str, Any] = {"feature": list(table.features), "round": np.arange(1, len(table) + 1)}
     tree = from_dict(groups, dims=DIMS | {"r": ["round"]}, coords=coords)
     # In a tree of its own first: a site of the model may have the name of a column.
     tree.update(from_dict(_columns(table), dims=_COLUMNS, coords=coords).children)
@@ -161,29 +162,43 @@ def save(posterior: Posterior, path: str | Path, pointwise: bool | str = "auto")
         for name in list(variables):
             if tree[group][name].dtype.kind in "OUT":
                 del variables[name]
-    with _whole_file(path) as place:
-        tree.to_netcdf(place, engine="h5netcdf", encoding=encoding)
+    place, must = Path(path), "must be a file that can be written"
+    if place.is_dir():
+        remedy = "it is a folder; name a file in it, for example posterior.nc"
+        raise InvalidInput("path", must, str(path), remedy)
+    if not os.access(place.parent, os.W_OK):
+        raise InvalidInput("path", must, str(path), f"{place.parent} is no folder that can be written")
+    with whole_file(place) as temporary:
+        write_netcdf(tree, temporary, encoding)
 
 
 def load(path: str | Path, make: Callable[..., P]) -> P:
     """Return what :func:`save` wrote, ``make`` being the class of posteriors."""
-    try:
-        with xarray.open_datatree(path, engine="h5netcdf") as opened:
-            tree = opened.load()
-    except (OSError, ValueError) as error:
-        must = "must be a file that `Posterior.save` wrote"
-        raise InvalidInput("path", must, str(path), str(error)) from None
+    must = "must be a file that `Posterior.save` wrote"
+    tree = read_netcdf(Path(path), "path", must)
     missing = {"posterior", "sample_stats", "observed_data", "constant_data"} - set(tree.children)
     if missing or tree.attrs.get("program") != "hrprob":
-        must, got = "must be a file that `Posterior.save` wrote", sorted(tree.children)
-        raise InvalidInput("path", must, str(path), f"it has {got}")
+        raise InvalidInput("path", must, str(path), f"it has {sorted(tree.children)}")
+    try:
+        return _from_tree(tree, make)
+    except InvalidInput:
+        raise
+    except Exception as error:
+        # Whatever is missing or has another form than `save` gave it.
+        raise InvalidInput("path", must, str(path), f"{type(error).__name__}: {error}") from None
+
+
+def _from_tree(tree: xarray.DataTree, make: Callable[..., P]) -> P:
     draws = {str(name): values.values for name, values in tree["posterior"].data_vars.items()}
     statistics = {str(name): values.values for name, values in tree["sample_stats"].data_vars.items()}
-    constant = tree["constant_data"]
+    constant = tree["constant_data"].to_dataset()
     table = Table(
         constant["x"].values,
         tree["observed_data"]["r"].values,
-        *(constant[name].values if name in constant.data_vars else None for name in ("user", "beta")),
+        user=constant["user"].values if "user" in constant else None,
+        beta=constant["beta"].values if "beta" in constant else None,
+        features=constant["feature"].values,
+        scale=None if "scale" not in tree.attrs else json.loads(tree.attrs["scale"]),
     )
     facts = {name: json.loads(tree.attrs[name]) for name in ("engine", "model", "prior", "setting")}
     return make(
@@ -211,6 +226,7 @@ def _facts(posterior: Posterior) -> dict[str, Any]:
         "hrprob_version": hrprob.__version__,
         "seed": posterior.seed,
         "inference_library": posterior.engine.library,
+        **({} if posterior.table.scale is None else {"scale": json.dumps(posterior.table.scale.tolist())}),
     } | {name: json.dumps(describe(part)) for name, part in parts.items()}
 
 
@@ -226,26 +242,3 @@ def _target(facts: dict[str, Any]) -> Target:
         Bounds(**setting["bounds"]),
     )
     return Target(model, prior, Setting(setting["dimension"], link, bounds))
-
-
-@contextlib.contextmanager
-def _whole_file(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file beside ``path``, which replaces it when no error occurred."""
-    place, must = Path(path), "must be a file that can be written"
-    if place.is_dir():
-        raise InvalidInput(
-            "path", must, str(path), "it is a folder; name a file in it, for example posterior.nc"
-        )
-    aside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
-    try:
-        with open(aside, "xb"):
-            pass
-    except OSError as error:
-        remedy = error.strerror or str(error)
-        raise InvalidInput("path", must, str(path), remedy) from None
-    try:
-        yield aside
-        os.replace(aside, place)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise

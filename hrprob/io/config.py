@@ -51,6 +51,13 @@ from hrprob.problem.parts import PARTS
 __all__ = ["Experiment", "from_data", "read", "resolved"]
 
 
+MOST_BYTES = 10_000_000
+"""Largest configuration that is read."""
+
+MOST_DEPTH = 32
+"""Most tables and lists within each other."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Experiment:
     """A problem, the policies that play it, and the size of the run.
@@ -116,7 +123,14 @@ def read(path: str | Path) -> Experiment:
     """
     path = Path(path)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            must, size = f"must have at most {MOST_BYTES} bytes", path.stat().st_size
+            remedy = "numbers in such a number belong into a CSV file that the configuration names"
+            raise InvalidInput("FILE", must, size, remedy)
+        # Some editors begin a file with a byte-order mark.
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except InvalidInput:
+        raise
     except (OSError, ValueError, RecursionError) as error:
         must = "must be a file that can be read" if isinstance(error, OSError) else "must be a TOML file"
         raise InvalidInput("FILE", must, str(path), _reason(error)) from None
@@ -141,6 +155,7 @@ def from_data(data: Mapping[str, Any], folder: str | Path = ".") -> Experiment:
     ...
     hrprob._core.errors.InvalidInput: `policy "greedy".rigde` must be a known key, got 2: did you mean `ridge`?
     """
+    _check_depth(data)
     check_keys("", data, ("problem", "run", "policy"))
     problem = _problem(table_of("problem", data, "add a table [problem] with theta and phi"), Path(folder))
     policies = _policies(data.get("policy"), Path(folder))
@@ -222,6 +237,18 @@ def _name(number: int, kind: str, table: Mapping[str, Any], earlier: Iterable[st
             field, "must be unique", name, f"policy[{other}] has it too; give one a `name` of its own"
         )
     return name
+
+
+def _check_depth(data: Any) -> None:
+    """Raise if tables and lists are nested deeper than any field needs; without recursion, which has a limit itself."""
+    level = [data]
+    for _ in range(MOST_DEPTH):
+        parts = [part.values() if isinstance(part, Mapping) else part for part in level]
+        level = [entry for part in parts for entry in part if isinstance(entry, Mapping | list)]
+        if not level:
+            return
+    remedy = f"no field needs more than {MOST_DEPTH} levels"
+    raise InvalidInput("FILE", "must not be nested so deeply", f"more than {MOST_DEPTH} levels", remedy)
 
 
 def _check_scalars(field: str, value: Any) -> None:

@@ -25,4 +25,8 @@ def finite_or_none(number: Any) -> float | None:
 def write_json(path: Path, data: Any) -> None:
     """Write plain data as JSON; an object that JSON does not know is written as its text."""
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str)
-    path.write_text(text + "\n", encoding="utf-8")
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except UnicodeEncodeError:
+        # A path that is not UTF-8, which Python holds as lone surrogates: JSON writes them as escapes.
+        path.write_text(json.dumps(data, indent=2, allow_nan=False, default=str) + "\n", encoding="ascii")

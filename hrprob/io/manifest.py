@@ -1,23 +1,37 @@
-"""What somebody needs to repeat a run: configuration, seed, versions, machine, revision, times."""
+"""What is needed to repeat a run: configuration, seed, versions, machine, revision, times."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
+import json
 import os
 import platform
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray
 
 import hrprob
+from hrprob._core.errors import InvalidInput
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
+from hrprob.simulation.misspecification import beliefs_in_words
 
-__all__ = ["MANIFEST", "environment", "run_manifest", "write_manifest"]
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = [
+    "MANIFEST",
+    "check_file",
+    "checksum",
+    "environment",
+    "read_manifest",
+    "run_manifest",
+    "write_manifest",
+]
 
 MANIFEST = "manifest.json"
 """Name of the file that every result folder has."""
@@ -54,6 +68,8 @@ def run_manifest(
         "job": "run",
         "configuration": resolved(experiment),
         "seed": experiment.seed,
+        # What policies assume that is not so, in words.
+        "misspecified": beliefs_in_words(dataset),
         "thinning": _thinning(dataset.user.values, keep),
         "command": command,
         "wall_seconds": wall_seconds,
@@ -62,9 +78,53 @@ def run_manifest(
 
 
 def write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write a manifest into a folder, with the list of all files that are there: call it last."""
+    """Write a manifest into a folder, with the list of all files that are there and their checksums: call it last."""
     files = sorted([path.name for path in folder.iterdir()] + [MANIFEST])
-    write_json(folder / MANIFEST, {**facts, "files": files})
+    checksums = {
+        path.relative_to(folder).as_posix(): checksum(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    write_json(folder / MANIFEST, {**facts, "files": files, "sha256": checksums})
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a result folder; nothing if there is none.
+
+    Raises
+    ------
+    InvalidInput
+        If it is there but cannot be read.
+    """
+    file = folder / MANIFEST
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InvalidInput("DIR", f"must have a {MANIFEST} that can be read", str(folder), reason) from None
+    tables = (facts, *(facts.get(name, {}) for name in ("versions", "sha256"))) if facts else ()
+    if not facts or not all(isinstance(table, dict) for table in tables):
+        remedy = "it is no table of facts; play it again"
+        raise InvalidInput("DIR", f"must have a {MANIFEST} of hrprob", str(folder), remedy)
+    return facts
+
+
+def check_file(folder: Path, name: str, facts: Mapping[str, Any]) -> None:
+    """Raise if a file of a result is not the one that was written with the manifest ``facts``."""
+    expected = facts.get("sha256", {}).get(name)
+    if expected is not None and checksum(folder / name) != expected:
+        remedy = (
+            f"{name} differs from its checksum in {MANIFEST}: it is damaged or was changed; play it again"
+        )
+        raise InvalidInput("DIR", "must hold a result as it was written", str(folder), remedy)
+
+
+def checksum(file: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    with open(file, "rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def environment(*packages: str) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import html
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from hrprob._core.formatting import typeset
+from hrprob.io.result_table import ResultTable
 from hrprob.plot.sizes import DOTS_PER_INCH
 
 __all__ = ["Report"]
@@ -17,7 +18,7 @@ _REM_PER_INCH = 8.7
 # Tables with more columns are set in smaller type.
 _MANY_COLUMNS = 8
 
-_MARKS = {True: ' class="good"', False: ' class="bad"', None: ""}
+_MARKS = {True: "good", False: "bad", None: ""}
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -27,6 +28,11 @@ h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .4rem; }
 h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; padding-top: .8rem; border-top: 1px solid #d8dee6; }
 p { max-width: 46rem; }
 .lead { color: #46556a; }
+.answer { font-size: 1.15rem; font-weight: 600; line-height: 1.45; max-width: 52rem; margin: .6rem 0; }
+dl.columns { color: #46556a; font-size: .82rem; line-height: 1.45; margin: -.6rem 0 1.6rem; display: grid;
+             grid-template-columns: max-content 1fr; gap: .1rem .8rem; max-width: 56rem; }
+dl.columns dt { font-weight: 600; }
+dl.columns dd { margin: 0; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .88rem; margin: .4rem 0 1.2rem; }
 .caption { color: #46556a; font-size: .88rem; margin: .8rem 0 0; }
@@ -35,6 +41,8 @@ table.wide th, table.wide td { padding: .25rem .4rem; }
 table.wide th { white-space: normal; vertical-align: bottom; }
 th, td { padding: .3rem .75rem; text-align: left; border-bottom: 1px solid #e3e8ee; vertical-align: top; }
 th { border-bottom: 2px solid #9aa7b6; white-space: nowrap; }
+th.number { text-align: right; }
+td:first-child { white-space: nowrap; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr.good td:last-child { color: #00664a; }
 tr.bad td:last-child { color: #a33b00; font-weight: 600; }
@@ -58,6 +66,8 @@ class Report:
     ----------
     title, lead : str
         The title, and one paragraph below it.
+    first : str
+        The answer, in a sentence of larger type between the two.
 
     Examples
     --------
@@ -68,8 +78,8 @@ class Report:
     True
     """
 
-    def __init__(self, title: str, lead: str) -> None:
-        self._title, self._lead = title, lead
+    def __init__(self, title: str, lead: str, first: str = "") -> None:
+        self._title, self._lead, self._first = title, lead, first
         self._parts: list[str] = []
         self._headings: list[str] = []
 
@@ -80,11 +90,11 @@ class Report:
 
     def text(self, text: str) -> None:
         """Add a paragraph."""
-        self._parts.append(f"<p>{html.escape(text)}</p>")
+        self._parts.append(f"<p>{_escaped(text)}</p>")
 
     def verdicts(self, verdicts: Sequence[tuple[bool | None, str]]) -> None:
         """Add a list of findings, each marked as good (True), bad (False) or neither (None)."""
-        items = "".join(f"<li{_MARKS[good]}>{html.escape(text)}</li>" for good, text in verdicts)
+        items = "".join(f'<li class="{_MARKS[good]}">{_escaped(text)}</li>' for good, text in verdicts)
         self._parts.append(f'<ul class="verdicts">{items}</ul>')
 
     def table(
@@ -95,18 +105,19 @@ class Report:
         good: Sequence[bool | None] | None = None,
     ) -> None:
         """Add a table; ``good`` marks its rows as in :meth:`verdicts`, numbers are aligned right."""
-        judged = [None] * len(rows) if good is None else good
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
-        body = "".join(
-            f"<tr{_MARKS[mark]}>{''.join(_cell(cell) for cell in row)}</tr>"
-            for row, mark in zip(rows, judged, strict=True)
-        )
+        self.result_table(ResultTable(header, rows, caption), good)
+
+    def result_table(self, table: ResultTable, good: Sequence[bool | None] | None = None) -> None:
+        """Add a table with its caption above and the meanings of its columns below."""
+        marks = None if good is None else [_MARKS[mark] for mark in good]
         # The caption stands outside the part that scrolls, so that all of it is visible.
-        title = f'<p class="caption">{html.escape(caption)}</p>' if caption else ""
-        wide = ' class="wide"' if len(header) > _MANY_COLUMNS else ""
-        self._parts.append(
-            f'{title}<div class="scroll"><table{wide}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        title = f'<p class="caption">{_escaped(table.caption)}</p>' if table.caption else ""
+        wide = "wide" if len(table.header) > _MANY_COLUMNS else ""
+        meanings = "".join(
+            f"<dt>{_escaped(name)}</dt><dd>{_escaped(words)}</dd>" for name, words in table.meanings.items()
         )
+        columns = f'<dl class="columns">{meanings}</dl>' if meanings else ""
+        self._parts.append(f'{title}<div class="scroll">{table.to_html(wide, marks)}</div>{columns}')
 
     def figure(self, path: Path, caption: str, alt: str = "") -> None:
         """Embed a PNG or SVG file."""
@@ -119,7 +130,7 @@ class Report:
         width = f' style="width: {pixels / DOTS_PER_INCH * _REM_PER_INCH:.1f}rem"' if pixels else ""
         self._parts.append(
             f'<figure><img{width} alt="{html.escape(alt or caption)}" src="data:{kind};base64,{data}">'
-            f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+            f"<figcaption>{_escaped(caption)}</figcaption></figure>"
         )
 
     def footer(self, text: str) -> None:
@@ -131,29 +142,18 @@ class Report:
         links = "".join(
             f'<a href="#s{number}">{html.escape(text)}</a>' for number, text in enumerate(self._headings, 1)
         )
+        sentence, _, rest = self._first.partition(". ")
+        answer = f'<p class="answer">{_escaped(sentence + "." if rest else sentence)}</p>' if sentence else ""
+        answer += f"<p>{_escaped(rest)}</p>" if rest else ""
         return (
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{html.escape(self._title)}</title><style>{_STYLE}</style></head><body>"
-            f'<h1>{html.escape(self._title)}</h1><p class="lead">{html.escape(self._lead)}</p>'
+            f'<h1>{html.escape(self._title)}</h1>{answer}<p class="lead">{_escaped(self._lead)}</p>'
             f"<nav>{links}</nav>{''.join(self._parts)}</body></html>\n"
         )
 
 
-def _cell(value: object) -> str:
-    """Return a cell of a table; it is empty for None and NaN.
-
-    Examples
-    --------
-    >>> [_cell(value) for value in (2.5, float("nan"), None, "greedy")]
-    ['<td class="number">2.5</td>', '<td></td>', '<td></td>', '<td>greedy</td>']
-    """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "<td></td>"
-    if isinstance(value, bool | str):
-        return f"<td>{html.escape(str(value))}</td>"
-    return f'<td class="number">{html.escape(_number(value))}</td>'
-
-
-def _number(value: object) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
+def _escaped(text: str) -> str:
+    """Return a text for HTML, with its numbers typeset."""
+    return html.escape(typeset(text))

@@ -15,18 +15,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
-
-import xarray
+from typing import TYPE_CHECKING, Any
 
 from hrprob import plot
-from hrprob.io.config import Experiment
+from hrprob.io.chunks import ChunkFolder
+from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import run_manifest, write_manifest
-from hrprob.io.staging import staged
+from hrprob.io.netcdf import write_netcdf
+from hrprob.io.staging import reserved, staged_at
 from hrprob.io.summary import summary
+from hrprob.io.unfinished import fingerprint, unfinished
 from hrprob.simulation.engine import simulate
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["run_experiment", "write_results"]
 
@@ -38,6 +43,7 @@ def run_experiment(
     keep: str | int = "auto",
     command: list[str] | None = None,
     started: tuple[float, float] | None = None,
+    resume: bool = False,
     progress: bool = False,
 ) -> xarray.Dataset:
     """Play an experiment and write its results into the folder ``out``, whole or not at all.
@@ -55,6 +61,10 @@ def run_experiment(
     started : tuple of float, optional
         ``time.perf_counter()`` and ``time.process_time()`` from which the manifest's times count; by
         default those of this call.
+    resume : bool
+        Go on with the finished chunks that an interrupted call left, to the same result; refuse to if its
+        configuration or versions were others. There are some if it lasted longer than
+        :data:`hrprob.io.chunks.EVERY` seconds.
     progress : bool
         Show a progress bar.
 
@@ -73,7 +83,14 @@ def run_experiment(
     True
     """
     wall, cpu = started or (time.perf_counter(), time.process_time())
-    with staged(out) as folder:
+    plan = {"job": "run", "configuration": resolved(experiment), "keep": keep}
+    with (
+        reserved(out, "run") as destination,
+        unfinished(destination, plan, resume=resume) as finished,
+        staged_at(destination, "run") as folder,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        writers = beside.submit(_load_writers)
         dataset = simulate(
             experiment.problem,
             experiment.policies,
@@ -82,6 +99,7 @@ def run_experiment(
             seed=experiment.seed,
             keep=keep,
             progress=progress,
+            store=ChunkFolder(finished, fingerprint(plan)),
         )
         facts = run_manifest(
             experiment,
@@ -91,8 +109,19 @@ def run_experiment(
             wall_seconds=time.perf_counter() - wall,
             cpu_seconds=time.process_time() - cpu,
         )
+        writers.result()
         write_results(folder, dataset, facts)
     return dataset
+
+
+def _load_writers() -> None:
+    """Import what writes the results, while the programs of the run are compiled and played."""
+    import h5netcdf  # noqa: F401
+    import xarray  # noqa: F401
+
+    from hrprob.plot.saving import load_backends
+
+    load_backends()
 
 
 def write_results(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, Any]) -> None:
@@ -109,7 +138,7 @@ def write_results(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, Any
     """
     packed = {"zlib": True, "complevel": 1, "shuffle": True}
     encoding = dict.fromkeys(("regret", "lifetime", "action", "optimal", "best"), packed)
-    dataset.to_netcdf(folder / "results.nc", engine="h5netcdf", encoding=encoding)
+    write_netcdf(dataset, folder / "results.nc", encoding)
     write_json(folder / "summary.json", summary(dataset))
     plot.save(plot.plot_regret(dataset), folder, "regret")
     plot.save(plot.plot_lifetime(dataset), folder, "lifetime")

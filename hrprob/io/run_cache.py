@@ -2,32 +2,45 @@
 
 A job such as ``hrprob suite`` plays several runs, its parts. Each is stored under a fingerprint of its
 configuration, of the versions, and of hrprob's own code; a later call loads it if the fingerprint is the
-same, and plays it again otherwise. Every file appears whole or not at all.
+same, and plays it again otherwise. A part is on disk, whole, as soon as it is finished; the folder with
+the results of all parts appears whole or not at all.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from collections.abc import Callable, Iterable
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
 import xarray
 
-import hrprob
-from hrprob._core.errors import InvalidInput
+from hrprob._core.files import whole_file
+from hrprob.io.chunks import ChunkFolder
 from hrprob.io.config import Experiment, resolved
-from hrprob.io.manifest import MANIFEST
-from hrprob.io.staging import check_folder_name, whole_file
+from hrprob.io.exchange import link_or_copy
+from hrprob.io.manifest import checksum
+from hrprob.io.netcdf import read_netcdf, write_netcdf
+from hrprob.io.staging import reserved, staged_at
+from hrprob.io.unfinished import fingerprint, unfinished
 from hrprob.simulation.engine import simulate
 
-__all__ = ["load_or_play", "prepare_folder"]
+__all__ = ["PartsFolder", "load_or_play", "staged_with_parts"]
 
 
-def prepare_folder(out: str | Path, job: str, parts: Iterable[str]) -> Path:
-    """Return the folder of a job's results; make it if it does not exist.
+class PartsFolder(NamedTuple):
+    """The folder of a job in parts, while it is made."""
+
+    result: Path  # becomes the output folder when all is done
+    finished: Path  # has the parts that are finished, whatever happens
+
+
+@contextlib.contextmanager
+def staged_with_parts(
+    out: str | Path, job: str, parts: Mapping[str, Experiment], *, resume: bool = False
+) -> Iterator[PartsFolder]:
+    """Give a folder for the results of a job, as :func:`~hrprob.io.staging.staged` does, with the parts of an earlier result.
 
     Parameters
     ----------
@@ -35,31 +48,29 @@ def prepare_folder(out: str | Path, job: str, parts: Iterable[str]) -> Path:
         The folder: new, empty, or with an earlier result of this job.
     job : str
         The job, as its manifest names it.
-    parts : iterable of str
-        The parts that the job can have.
+    parts : mapping of str to Experiment
+        The parts that will be played.
+    resume : bool
+        Refuse to go on if what an unfinished call left there is of other parts or versions; by default
+        such parts are played again.
     """
-    check_folder_name(out)
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        present = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-        if present and not _has_earlier_result(folder, job, parts):
-            raise InvalidInput(
-                "--out", "must be empty or hold an earlier result", str(out), f"it has {present[0]!r} in it"
-            )
-        (folder / "parts").mkdir(exist_ok=True)
-        probe = folder / "parts" / f".probe.{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InvalidInput("--out", "must be a folder that can be written", str(out), str(error)) from None
-    return folder
+    plan = {"job": job, "parts": {name: resolved(part) for name, part in parts.items()}}
+    with (
+        reserved(out, job) as destination,
+        unfinished(destination, plan, resume=resume, reuse=True) as finished,
+        staged_at(destination, job) as result,
+    ):
+        (result / "parts").mkdir()
+        (finished / "parts").mkdir(exist_ok=True)
+        for file in sorted(destination.glob("parts/*.nc*")):
+            link_or_copy(file, result / "parts" / file.name)
+        yield PartsFolder(result, finished)
 
 
 def load_or_play(
     part: str,
     experiment: Experiment,
-    folder: Path,
+    folder: PartsFolder,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> xarray.Dataset:
@@ -71,20 +82,38 @@ def load_or_play(
         Name of the part, and of its file.
     experiment : Experiment
         What the part plays.
-    folder : Path
-        The result of :func:`prepare_folder`.
+    folder : PartsFolder
+        The result of :func:`staged_with_parts`.
     say : callable
         Called with one line of text about what is being done.
     progress : bool
         Show a progress bar.
     """
-    file, fingerprint = folder / "parts" / f"{part}.nc", _fingerprint(experiment)
-    stored = _load(file, fingerprint)
-    if stored is not None:
-        say(f"{part}: taken from {file}")
-        return stored
-    say(f"{part}: {len(experiment.policies)} policies, {experiment.users} users, {experiment.trials} trials")
-    run = simulate(
+    mark = fingerprint(resolved(experiment))
+    final, finished = folder.result / "parts" / f"{part}.nc", folder.finished / "parts" / f"{part}.nc"
+    for file in (finished, final):
+        stored = _load(file, mark)
+        if stored is not None:
+            say(f"{part}: taken from an earlier call")
+            break
+    else:
+        sizes = f"{experiment.users} users, {experiment.trials} trials"
+        say(f"{part}: {len(experiment.policies)} policies, {sizes}")
+        chunks = folder.finished / "chunks" / part
+        stored = _play(experiment, progress, ChunkFolder(chunks, mark))
+        stored.attrs["fingerprint"] = mark
+        _store(stored, finished)
+        shutil.rmtree(chunks, ignore_errors=True)
+        file = finished
+    if file != final:
+        for source, target in ((file, final), (_checksum_of(file), _checksum_of(final))):
+            target.unlink(missing_ok=True)
+            link_or_copy(source, target)
+    return stored
+
+
+def _play(experiment: Experiment, progress: bool, store: ChunkFolder) -> xarray.Dataset:
+    return simulate(
         experiment.problem,
         experiment.policies,
         users=experiment.users,
@@ -92,47 +121,28 @@ def load_or_play(
         seed=experiment.seed,
         keep=10 if experiment.users >= 10000 else "all",
         progress=progress,
+        store=store,
     )
-    run.attrs["fingerprint"] = fingerprint
+
+
+def _store(run: xarray.Dataset, file: Path) -> None:
+    """Write a part, and then its checksum, without which it does not count."""
     with whole_file(file) as path:
-        run.to_netcdf(path, engine="h5netcdf")
-    return run
+        write_netcdf(run, path)
+    with whole_file(_checksum_of(file)) as path:
+        path.write_text(f"{checksum(file)}  {file.name}\n", encoding="utf-8")
 
 
-def _has_earlier_result(folder: Path, job: str, parts: Iterable[str]) -> bool:
-    """Say whether the folder holds a result of this job, finished or not."""
-    if not (folder / "parts").is_dir():
-        return False
+def _checksum_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}.sha256")
+
+
+def _load(file: Path, mark: str) -> xarray.Dataset | None:
     try:
-        facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        known = {f"{part}.nc" for part in parts}
-        return all(path.name in known or path.name[0] == "." for path in (folder / "parts").iterdir())
-    except ValueError:
-        return False
-    return isinstance(facts, dict) and facts.get("job") == job
-
-
-def _fingerprint(experiment: Experiment) -> str:
-    import jax
-    import scipy
-
-    digest = hashlib.sha256()
-    digest.update(json.dumps(resolved(experiment), sort_keys=True, default=str).encode())
-    digest.update(f"{hrprob.__version__} {jax.__version__} {np.__version__} {scipy.__version__}".encode())
-    package = Path(hrprob.__file__).parent
-    for folder in (package, package / "models"):
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _load(file: Path, fingerprint: str) -> xarray.Dataset | None:
-    if not file.exists():
+        if _checksum_of(file).read_text(encoding="utf-8").split()[:1] != [checksum(file)]:
+            return None
+        stored = read_netcdf(file).to_dataset()
+    except (OSError, ValueError):
+        # The file is not there, not one of ours, or damaged: the part is played again and the file replaced.
         return None
-    try:
-        with xarray.open_dataset(file, engine="h5netcdf") as stored:
-            return stored.load() if stored.attrs.get("fingerprint") == fingerprint else None
-    except (OSError, ValueError, KeyError):
-        # The file is not one of ours, or damaged: the part is played again and the file replaced.
-        return None
+    return stored if stored.attrs.get("fingerprint") == mark else None

@@ -1,23 +1,37 @@
-"""Folders and files that appear whole or not at all.
+"""Folders that appear whole or not at all; :func:`hrprob._core.files.whole_file` is the same for a file.
 
-A result is written into a hidden folder beside its destination and renamed when it is complete. A reader
-sees the old result, the new one, or none; never a part of one.
+A result is written into a hidden folder beside its destination. When it is complete, the two change places
+(:mod:`hrprob.io.exchange`). A reader sees the old result or the new one; never a part of one, and never
+parts of both.
+
+====================  ==================================================================
+beside ``out``        what it is
+====================  ==================================================================
+``.out.lock``         held by the process that writes (:mod:`hrprob.io.locking`)
+``.out.new``          the new result, until it is complete; then the old one, to be removed
+``.out.unfinished``   finished chunks of a run that is not (:mod:`hrprob.io.unfinished`)
+====================  ==================================================================
+
+What a process leaves that was killed, the next one with the same ``out`` clears away.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.files import sync
+from hrprob._core.stopping import undisturbed
+from hrprob.io.exchange import exchange, link_or_copy, recover
+from hrprob.io.locking import locked
 from hrprob.io.manifest import MANIFEST
 
-__all__ = ["check_folder_name", "staged", "whole_file"]
+__all__ = ["check_folder_name", "reserved", "staged", "staged_at"]
 
 
 @contextlib.contextmanager
@@ -38,8 +52,8 @@ def staged(out: str | Path, job: str = "run") -> Iterator[Path]:
     Raises
     ------
     InvalidInput
-        If ``out`` is a file, the current folder, contains something other than a result of this job, or
-        cannot be written.
+        If ``out`` is a file, the current folder, contains something other than a result of this job,
+        cannot be written, or is being written by another process.
 
     Examples
     --------
@@ -50,107 +64,130 @@ def staged(out: str | Path, job: str = "run") -> Iterator[Path]:
     >>> [path.name for path in destination.iterdir()]
     ['note.txt']
     """
+    with reserved(out, job) as destination, staged_at(destination, job) as folder:
+        yield folder
+
+
+@contextlib.contextmanager
+def reserved(out: str | Path, job: str) -> Iterator[Path]:
+    """Check a destination, reserve it for this process and return its path; errors are those of :func:`staged`."""
     check_folder_name(out)
-    missing: list[Path] = []
+    with contextlib.ExitStack() as stack:
+        try:
+            destination = Path(out).resolve()
+            _check_kind(out, destination)
+            missing = [folder for folder in destination.parents if not folder.exists()]
+            stack.callback(_remove_empty, missing)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            alone = stack.enter_context(locked(destination))
+            if alone:
+                recover(destination)
+                _discard(destination.with_name(f".{destination.name}.new"), destination, job)
+            _check_free(out, destination, job)
+        except OSError as error:
+            raise _unwritable(out, error) from None
+        yield destination
+
+
+@contextlib.contextmanager
+def staged_at(destination: Path, job: str) -> Iterator[Path]:
+    """Give a new folder that becomes ``destination``, which is :func:`reserved`."""
+    folder = destination.with_name(f".{destination.name}.new")
+    if folder.exists():
+        # Somebody else's, where there are no locks.
+        folder = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
     try:
-        destination = Path(out).resolve()
-        _check_free(out, destination, job)
-        missing = [folder for folder in destination.parents if not folder.exists()]
-        folder = destination.parent / f".{destination.name}.{secrets.token_hex(4)}"
-        folder.mkdir(parents=True)
+        folder.mkdir()
     except OSError as error:
-        _remove_empty(missing)
-        raise InvalidInput("--out", "must be a folder that can be written", str(out), str(error)) from None
+        raise _unwritable(destination, error) from None
     try:
         yield folder
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
-        _remove_empty(missing)
         raise
-    _move(folder, destination, job)
-
-
-@contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a temporary name to write to; the file is renamed to ``path`` when it is complete.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "note.txt")
-    >>> with whole_file(path) as temporary:
-    ...     _ = temporary.write_text("done")
-    >>> path.read_text()
-    'done'
-    """
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    _put_in_place(folder, destination, job)
 
 
 def check_folder_name(out: str | Path) -> None:
     """Raise if ``out`` is empty: as a path, the empty string means the current folder."""
     if not str(out):
-        raise InvalidInput("--out", "must name a folder", str(out), "for example results/first")
+        raise InvalidInput("out", "must name a folder", str(out), "for example results/first")
+
+
+def _unwritable(out: str | Path, error: OSError) -> InvalidInput:
+    return InvalidInput("out", "must be a folder that can be written", str(out), str(error))
+
+
+def _check_kind(out: str | Path, destination: Path) -> None:
+    if destination.exists() and not destination.is_dir():
+        raise InvalidInput("out", "must be a folder", str(out), "name a folder that is new or empty")
+    if destination.is_mount():
+        must = "must not be where a file system is mounted"
+        raise InvalidInput("out", must, str(out), "name a folder inside it")
 
 
 def _check_free(out: str | Path, destination: Path, job: str) -> None:
-    remedy = f"name a folder that is new, empty, or an earlier result of hrprob {job}"
-    if destination.exists() and not destination.is_dir():
-        raise InvalidInput("--out", "must be a folder", str(out), remedy)
-    if destination.is_dir() and any(destination.iterdir()) and _files_of_result(destination, job) is None:
+    present = sorted(path.name for path in destination.iterdir()) if destination.is_dir() else []
+    if present and _files_of_result(destination, job) is None:
         must = "must not be a folder with other things in it"
-        raise InvalidInput("--out", must, str(out), f"it has no {MANIFEST} of hrprob {job}; {remedy}")
+        remedy = f"name a folder that is new, empty, or an earlier result of hrprob {job}"
+        why = f"it has {present[0]!r} in it, and no {MANIFEST} of hrprob {job}; {remedy}"
+        raise InvalidInput("out", must, str(out), why)
     if destination == Path.cwd():
         # Renaming would leave the shell that stands in it in a folder that no longer exists.
         must = "must not be the current folder"
-        raise InvalidInput("--out", must, str(out), "name a folder inside it, for example result")
-    if destination.is_mount():
-        must = "must not be where a file system is mounted"
-        raise InvalidInput("--out", must, str(out), "name a folder inside it")
+        raise InvalidInput("out", must, str(out), "name a folder inside it, for example result")
 
 
 def _files_of_result(destination: Path, job: str) -> list[str] | None:
     """Return the files of the result at ``destination``, or None if it is not a result of this job."""
     try:
         facts = json.loads((destination / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(facts, dict) or (facts.get("program"), facts.get("job")) != ("hrprob", job):
         return None
-    return [str(name) for name in facts.get("files", [])]
+    files = facts.get("files", [])
+    return [str(name) for name in files] if isinstance(files, list) else None
 
 
-def _move(folder: Path, destination: Path, job: str) -> None:
+def _put_in_place(folder: Path, destination: Path, job: str) -> None:
     try:
+        sync(folder)
         earlier = _files_of_result(destination, job)
         if earlier is None:
             folder.rename(destination)
         else:
-            _replace(folder, destination, earlier)
+            # Somebody's own files are in the new result before it is in place, so they never go away.
+            for path in destination.iterdir():
+                if path.name not in earlier and not (folder / path.name).exists():
+                    link_or_copy(path, folder / path.name)
+            with undisturbed():
+                exchange(folder, destination)
     except OSError as error:
-        # It may hold hours of work, so it is not removed.
+        # It may hold hours of work, so it is not removed, nor named as what may be cleared away.
+        saved = destination.with_name(f"{destination.name}.{secrets.token_hex(4)}")
+        with contextlib.suppress(OSError):
+            folder.rename(saved)
         raise OSError(
-            f"the result stays in {folder}, because it could not be moved to {destination}: {error}"
+            f"the result stays in {saved if saved.exists() else folder}, because it could not be moved to "
+            f"{destination}: {error}"
         ) from None
+    # The new result is in place; if the old one cannot be removed now, a later run does it.
+    with contextlib.suppress(OSError):
+        _discard(folder, destination, job)
 
 
-def _replace(folder: Path, destination: Path, earlier: list[str]) -> None:
-    """Move ``folder`` to ``destination`` and keep the files there that are not of the ``earlier`` result."""
-    aside = folder.with_name(f"{folder.name}.earlier")
-    destination.rename(aside)
-    try:
-        folder.rename(destination)
-    except OSError:
-        aside.rename(destination)
-        raise
-    for path in aside.iterdir():
-        if path.name not in earlier and not (destination / path.name).exists():
-            path.rename(destination / path.name)
-    shutil.rmtree(aside)
+def _discard(folder: Path, destination: Path, job: str) -> None:
+    """Remove a result that was replaced, or one that was never completed; somebody's own files in it are kept."""
+    if not folder.is_dir():
+        return
+    files = _files_of_result(folder, job)
+    if files is not None and destination.is_dir():
+        for path in folder.iterdir():
+            if path.name not in files and not (destination / path.name).exists():
+                path.rename(destination / path.name)
+    shutil.rmtree(folder)
 
 
 def _remove_empty(folders: list[Path]) -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
+import html
 import math
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
-import xarray
 
+from hrprob._core.formatting import format_number
+from hrprob._core.keywords import nearest_keywords
 from hrprob.io.json_files import finite_or_none
-from hrprob.io.result_table import ResultTable
+from hrprob.io.result_table import ResultTable, frame_of
 from hrprob.problem import Problem
+from hrprob.simulation.misspecification import beliefs_in_words
 from hrprob.simulation.results import summary_users
 
-__all__ = ["MeanAndError", "PolicySummary", "run_notes", "summary", "summary_table"]
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+__all__ = ["MeanAndError", "PolicySummary", "Summary", "run_notes", "summarise", "summary", "summary_table"]
 
 # An outcome of probability below 1e-308 counts as impossible.
 _NOT_FINITE = (
@@ -36,6 +43,109 @@ class PolicySummary(TypedDict):
     regret: dict[str, MeanAndError]  # by user
     lifetime: MeanAndError
     seconds: float | None
+    misspecified: NotRequired[list[str]]  # what the policy assumes that is not so, where it does
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Summary:
+    """A run in numbers: it prints itself, and notebooks show it as a table.
+
+    Made by :func:`hrprob.summarise`.
+
+    Attributes
+    ----------
+    policies : dict
+        The content of ``summary.json``: by policy ``regret`` by user, ``lifetime``, ``seconds``.
+    users, trials : int
+        The size of the run.
+    unit : str
+        What regret is counted in.
+    notes : list of str
+        What a reader of the numbers must know.
+    """
+
+    policies: dict[str, PolicySummary]
+    users: int
+    trials: int
+    unit: str
+    notes: list[str]
+
+    def __repr__(self) -> str:
+        return f"<Summary of {len(self.policies)} policies, {self.users} users, {self.trials} trials>"
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.table), *self.notes])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return self.table._repr_html_() + notes
+
+    @property
+    def table(self) -> ResultTable:
+        """Regret at the last user, mean lifetime and seconds of every policy, as texts."""
+        return summary_table(self.policies, self.users, self.trials, self.unit)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per policy and user that ``summary.json`` has, with numbers.
+
+        Examples
+        --------
+        >>> import hrprob
+        >>> result = hrprob.simulate(hrprob.Problem(), hrprob.Oracle(), users=50, trials=2)
+        >>> hrprob.summarise(result).to_frame()[["policy", "user", "regret"]].values.tolist()
+        [['oracle', 1, 0.0], ['oracle', 50, 0.0]]
+        """
+        return frame_of(
+            [
+                {
+                    "policy": name,
+                    "user": int(user),
+                    "regret": _or_nan(regret["mean"]),
+                    "regret_se": _or_nan(regret["se"]),
+                    "lifetime": _or_nan(entry["lifetime"]["mean"]),
+                    "lifetime_se": _or_nan(entry["lifetime"]["se"]),
+                    "seconds": _or_nan(entry["seconds"]),
+                }
+                for name, entry in self.policies.items()
+                for user, regret in entry["regret"].items()
+            ]
+        )
+
+    def to_latex(self) -> str:
+        """Return the table in LaTeX, for the package booktabs."""
+        return self.table.to_latex()
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown."""
+        return self.table.to_markdown()
+
+
+@nearest_keywords
+def summarise(result: xarray.Dataset) -> Summary:
+    """Return a result in numbers: regret, lifetime and computing time of every policy.
+
+    Parameters
+    ----------
+    result : xarray.Dataset
+        The result of :func:`hrprob.simulate`, or what :func:`xarray.open_dataset` read from ``results.nc``.
+
+    Returns
+    -------
+    Summary
+        It prints itself as a table, is shown by notebooks, and has ``to_frame``, ``to_latex`` and ``to_markdown``.
+
+    Examples
+    --------
+    >>> import hrprob
+    >>> result = hrprob.simulate(hrprob.Problem(), hrprob.Oracle(), users=50, trials=2)
+    >>> print(str(hrprob.summarise(result)).splitlines()[0])
+    policy  regret at 50  mean lifetime  seconds
+    """
+    entries, users = summary(result), int(result.attrs["users"])
+    notes = [_NOT_FINITE] if _has_infinite_mean(entries, users) else []
+    notes += [f"{name} {words}" for name, beliefs in beliefs_in_words(result).items() for words in beliefs]
+    unit = str(result.regret.attrs.get("units", "rounds"))
+    return Summary(entries, users, result.sizes["trial"], unit, notes)
 
 
 def summary(dataset: xarray.Dataset) -> dict[str, PolicySummary]:
@@ -51,7 +161,7 @@ def summary(dataset: xarray.Dataset) -> dict[str, PolicySummary]:
     dict
         By policy: ``regret`` by user (as text: 1, 1001, 2001, ... and the last; those that were
         kept) and ``lifetime``, each with ``mean`` and ``se``, the standard error over trials, None
-        with one trial; and ``seconds``.
+        with one trial; ``seconds``; and where a policy assumes what is not so, ``misspecified``: what, in words.
 
     Examples
     --------
@@ -61,21 +171,30 @@ def summary(dataset: xarray.Dataset) -> dict[str, PolicySummary]:
     {'mean': 0.0, 'se': 0.0}
     """
     users = np.intersect1d(summary_users(int(dataset.attrs["users"])), dataset.user.values)
-    return {str(name): _policy_summary(dataset.sel(policy=name), users) for name in dataset.policy.values}
+    entries = {str(name): _policy_summary(dataset.sel(policy=name), users) for name in dataset.policy.values}
+    for name, beliefs in beliefs_in_words(dataset).items():
+        if name in entries:
+            entries[name]["misspecified"] = beliefs
+    return entries
 
 
-def summary_table(entries: dict[str, PolicySummary], users: int) -> ResultTable:
+def summary_table(
+    entries: dict[str, PolicySummary], users: int, trials: int = 0, unit: str = "rounds"
+) -> ResultTable:
     """Return the table of a run: regret at the last user, mean lifetime and seconds of every policy."""
     rows = [
         [
             name,
             _with_error(entry["regret"][str(users)], 1),
             _with_error(entry["lifetime"], 3),
-            f"{entry['seconds']:.1f}",
+            "" if entry["seconds"] is None else format_number(entry["seconds"], 1),
         ]
         for name, entry in entries.items()
     ]
-    return ResultTable(["policy", f"regret at {users}", "mean lifetime", "seconds"], rows)
+    of_trials = f" of {format_number(trials)} trials" if trials else ""
+    caption = f"Regret in {unit}, lifetime in rounds; mean{of_trials} ± standard error."
+    header = ["policy", f"regret at {format_number(users)}", "mean lifetime", "seconds"]
+    return ResultTable(header, rows, caption)
 
 
 def run_notes(dataset: xarray.Dataset, problem: Problem) -> list[str]:
@@ -88,13 +207,7 @@ def run_notes(dataset: xarray.Dataset, problem: Problem) -> list[str]:
     problem : Problem
         The problem that was played.
     """
-    users = int(dataset.attrs["users"])
-    notes = [_NOT_FINITE] if _has_infinite_mean(summary(dataset), users) else []
-    truth = json.loads(dataset.attrs["problem"])
-    for name, beliefs in json.loads(dataset.attrs["misspecified"]).items():
-        for part, belief in beliefs.items():
-            wrong, right = _difference_in_words(belief, truth[part])
-            notes.append(f"{name} assumes {part} = {wrong}: the problem has {right}")
+    users, notes = int(dataset.attrs["users"]), summarise(dataset).notes
     for part in (problem.contexts, problem.satisfaction):
         repeats = part.begins_again(users) if hasattr(part, "begins_again") else None
         if repeats is not None:
@@ -121,7 +234,11 @@ def _with_error(entry: MeanAndError, digits: int) -> str:
     mean, error = entry["mean"], entry["se"]
     if mean is None:
         return "not finite"
-    return f"{mean:.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")
+    return format_number(mean, digits) + ("" if error is None else f" ± {format_number(error, digits)}")
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _has_infinite_mean(entries: dict[str, PolicySummary], users: int) -> bool:
@@ -131,45 +248,3 @@ def _has_infinite_mean(entries: dict[str, PolicySummary], users: int) -> bool:
         for entry in entries.values()
         for mean in (entry["regret"][str(users)]["mean"], entry["lifetime"]["mean"])
     )
-
-
-def _difference_in_words(belief: Any, truth: Any) -> tuple[str, str]:
-    """Return what a policy assumes of a part of the problem, and the truth: their kinds, or where these agree the fields that differ.
-
-    Examples
-    --------
-    >>> _difference_in_words({"kind": "student-t", "df": 9.0}, {"kind": "normal"})
-    ('student-t', 'normal')
-    >>> _difference_in_words({"kind": "student-t", "df": 9.0}, {"kind": "student-t", "df": 4.0})
-    ('student-t (df = 9.0)', 'student-t (df = 4.0)')
-    """
-    if not (isinstance(belief, dict) and isinstance(truth, dict)):
-        return _shortened(belief), _shortened(truth)
-    belief, truth = _inner_distribution(belief), _inner_distribution(truth)
-    kinds = str(belief.get("kind")), str(truth.get("kind"))
-    if kinds[0] != kinds[1]:
-        return kinds
-    names = [name for name in {**belief, **truth} if belief.get(name) != truth.get(name)]
-    pairs = [_difference_in_words(belief.get(name), truth.get(name)) for name in names]
-    wrong, right = (
-        ", ".join(f"{name} = {pair[side]}" for name, pair in zip(names, pairs, strict=True))
-        for side in (0, 1)
-    )
-    return f"{kinds[0]} ({wrong})", f"{kinds[1]} ({right})"
-
-
-def _inner_distribution(part: dict[str, Any]) -> dict[str, Any]:
-    """Return the distribution inside a noise of kind "distribution", whose kind says nothing; else the part itself.
-
-    Examples
-    --------
-    >>> _inner_distribution({"kind": "distribution", "distribution": {"kind": "Laplace", "loc": 0.0}})
-    {'kind': 'Laplace distribution', 'loc': 0.0}
-    """
-    inner = part.get("distribution")
-    return inner | {"kind": f"{inner['kind']} distribution"} if isinstance(inner, dict) else part
-
-
-def _shortened(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

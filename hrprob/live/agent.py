@@ -7,24 +7,38 @@ a user leaves (lazy) or after every round (eager).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import numbers
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_count, check_number
+from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
-from hrprob.policies.base import Policy, Seen
+from hrprob._core.random_numbers import LARGEST_SEED
+from hrprob.live.decisions import Choice, Decisions
+from hrprob.policies.base import Policy
 from hrprob.problem import Affine, Bounds, Problem, Sphere
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS
+from hrprob.simulation.engine import check_policy
 
 __all__ = ["Agent"]
+
+# Sums of squares of such outcomes, and their products with contexts, are finite.
+_LARGEST_OUTCOME = 1e100
 
 
 class Agent:
     """A policy at work.
+
+    Its programs are compiled when it is made, which takes seconds (with a posterior tens of seconds); after that a
+    decision with its update takes a fraction of a millisecond for policies without a posterior.
+    A call that raises changes nothing. Several threads may share an agent: each call is made as a whole.
 
     Parameters
     ----------
@@ -62,6 +76,7 @@ class Agent:
     (1, 2)
     """
 
+    @nearest_keywords
     def __init__(
         self,
         policy: Policy,
@@ -77,6 +92,7 @@ class Agent:
         users: int = 30000,
         seed: int = 0,
     ) -> None:
+        check_policy(policy)
         if policy.knows_truth:
             raise InvalidInput(
                 "policy", "must be able to learn", policy.kind, "it needs the truth, which is unknown here"
@@ -84,7 +100,11 @@ class Agent:
         if policy.warmup:
             remedy = "serve the first users at random yourself and `observe` what comes"
             raise InvalidInput("warmup", "must be 0 for live users", policy.warmup, remedy)
-        check_count("seed", seed, low=0, remedy="it is a whole number from 0 on")
+        check_count(
+            "seed", seed, low=0, high=LARGEST_SEED, remedy="any whole number of at most 63 bits will do"
+        )
+        check_count("users", users, remedy="it is about how many will come")
+        check_count("actions", actions, remedy="it is the number of contexts a user has")
         nothing = np.zeros(check_count("dimension", dimension, remedy="it is the length of a context"))
         given = {
             "link": link,
@@ -106,15 +126,17 @@ class Agent:
         self.users, self.samples = 0, 0
         with double_precision():
             self.policy = policy.bind(setting, users)
-            self.state: Any = self.policy.init()
-            self._key = jax.random.key(seed)
-        self._select = jax.jit(lambda policy, *args: policy.select(*args))
-        self._update = jax.jit(lambda policy, *args: policy.update(*args))
-        self._depart = jax.jit(lambda policy, *args: policy.depart(*args))
+            self._decisions = Decisions(self.policy, seed)
         self._pauses = set(self.policy.pauses(users))
         self._most_users = users
         self._stay: _Stay | None = None
+        self._lock = threading.RLock()
         self._level_given = setting.satisfaction.seen
+
+    @property
+    def state(self) -> Any:
+        """The policy's state."""
+        return self._decisions.state
 
     def arrive(self, contexts: Any, beta: float | None = None) -> int:
         """Admit a new user and return the action to serve first.
@@ -126,6 +148,10 @@ class Agent:
         beta : float, optional
             The user's satisfaction level; left out where levels are hidden.
         """
+        with self._whole_call():
+            return self._arrive(contexts, beta)
+
+    def _arrive(self, contexts: Any, beta: float | None) -> int:
         if self._stay is not None:
             raise InvalidInput(
                 "arrive", "must wait until the last user has left", "a user who stays", "call `leave` first"
@@ -149,8 +175,10 @@ class Agent:
             raise InvalidInput("users", f"must be more than {self.users}", self._most_users, remedy)
         level = self._level(beta)
         self.users += 1
-        self._stay = _Stay(array, level)
-        return self._choose()
+        with double_precision():
+            choice = self._decisions.choose(array, level, self.users, self.samples)
+        self._stay = _Stay(choice, level)
+        return choice.action
 
     def observe(self, outcome: float, *, left: bool | None = None) -> int | None:
         """Record an outcome; return the next action, or None if the user has left.
@@ -163,6 +191,10 @@ class Agent:
             Whether the user left after it. Needed where levels are hidden; otherwise it follows
             from the level.
         """
+        with self._whole_call():
+            return self._observe(outcome, left)
+
+    def _observe(self, outcome: float, left: bool | None) -> int | None:
         if self._stay is None:
             raise InvalidInput("observe", "must follow `arrive`", "no user", "call `arrive` first")
         if (left is None) != self._level_given:
@@ -172,8 +204,13 @@ class Agent:
                 else "be given: the level is hidden"
             )
             raise InvalidInput("left", f"must {wanted}", left, "see `satisfaction` of the agent")
-        stay, r = self._stay, check_number("outcome", outcome, remedy="it is what the round gave")
-        if stay.sampled < stay.quota:
+        if not isinstance(left, bool | np.bool_ | None):
+            raise InvalidInput("left", "must be true or false", left, "it says whether the user left")
+        limit = _LARGEST_OUTCOME
+        remedy = "it is what the round gave, in units in which squares can be added up"
+        r = check_number("outcome", outcome, low=-limit, high=limit, remedy=remedy)
+        stay = self._stay
+        if stay.sampled < stay.choice.quota:
             self.samples += 1
             stay.take(r)
         stay.played += 1
@@ -181,14 +218,33 @@ class Agent:
             self._part(left=True)
             return None
         if not self.policy.eager:
-            return stay.action
-        self._learn(left=False)
-        return self._choose()
+            return stay.choice.action
+        self._learn(left=False, gone=False)
+        with double_precision():
+            choice = self._decisions.choose_again(stay.choice, self.samples)
+        self._stay = _Stay(choice, stay.beta)
+        return choice.action
 
     def leave(self) -> None:
         """Let the present user go, for a reason of their own; the policy learns from the rounds so far."""
-        if self._stay is not None:
-            self._part(left=False)
+        with self._whole_call():
+            if self._stay is not None:
+                self._part(left=False)
+
+    @contextlib.contextmanager
+    def _whole_call(self) -> Iterator[None]:
+        """Let one thread in at a time; if the call raises, the agent is as it was before."""
+        with self._lock:
+            before = {name: getattr(self, name) for name in ("users", "samples", "_stay")}
+            decisions = dict(vars(self._decisions))
+            if self._stay is not None:
+                before["_stay"] = dataclasses.replace(self._stay, outcomes=self._stay.outcomes.copy())
+            try:
+                yield
+            except BaseException:
+                vars(self).update(before)
+                vars(self._decisions).update(decisions)
+                raise
 
     def _level(self, beta: float | None) -> float:
         if not self._level_given:
@@ -196,73 +252,43 @@ class Agent:
                 remedy = "this agent's levels are hidden; see `satisfaction`"
                 raise InvalidInput("beta", "must be left out", beta, remedy)
             return float("nan")
-        if beta == np.inf:
+        if isinstance(beta, numbers.Real) and beta == np.inf:
             return float("inf")
         return check_number("beta", beta, remedy="a number, or infinity for a user who leaves at once")
 
     def _part(self, *, left: bool) -> None:
         """Learn from the rounds since the last update, and tell the policy that the user is gone."""
-        self._learn(left=left)
+        self._learn(left=left, gone=True)
         self._stay = None
-        with double_precision():
-            self.state = self._depart(self.policy, self.state, jnp.asarray(float(self.users)))
-            if self.users in self._pauses:
-                self._key, key = jax.random.split(self._key)
+        if self.users in self._pauses:
+            with double_precision():
                 # Outside a batch there is one trial.
-                batched = jax.tree.map(lambda leaf: jnp.asarray(leaf)[..., None], self.state)
-                fitted = self.policy.fit_outside(batched, self.users, key[None])
-                self.state = jax.tree.map(lambda leaf: leaf[..., 0], fitted)
+                batched = jax.tree.map(lambda leaf: leaf[..., None], self.state)
+                fitted = self.policy.fit_outside(batched, self.users, self._decisions.split_key()[None])
+                self._decisions.state = jax.tree.map(lambda leaf: leaf[..., 0], fitted)
 
-    def _choose(self) -> int:
+    def _learn(self, *, left: bool, gone: bool) -> None:
         stay = self._stay
         assert stay is not None
+        numbers = (self.users, stay.played, left, stay.sampled, stay.total, stay.squares)
         with double_precision():
-            self._key, key = jax.random.split(self._key)
-            stay.action = int(
-                self._select(self.policy, self.state, key, jnp.asarray(stay.contexts), stay.beta)
-            )
-            samples, users = jnp.asarray(float(self.samples)), jnp.asarray(float(self.users))
-            context = jnp.asarray(stay.contexts[stay.action])
-            stay.quota = float(self.policy.quota(self.state, samples, users, context))
-        return stay.action
-
-    def _learn(self, *, left: bool) -> None:
-        stay = self._stay
-        assert stay is not None
-        with double_precision():
-            seen = Seen(
-                user=jnp.asarray(float(self.users)),
-                contexts=jnp.asarray(stay.contexts),
-                action=jnp.asarray(stay.action),
-                context=jnp.asarray(stay.contexts[stay.action]),
-                beta=jnp.asarray(stay.beta),
-                played=jnp.asarray(float(stay.played)),
-                left=jnp.asarray(left),
-                sampled=jnp.asarray(float(stay.sampled)),
-                total=jnp.asarray(stay.total),
-                squares=jnp.asarray(stay.squares),
-                outcomes=jnp.asarray(stay.outcomes),
-            )
-            self.state = self._update(self.policy, self.state, seen)
-        self._stay = _Stay(stay.contexts, stay.beta, stay.action)
+            self._decisions.learn(stay.choice, numbers, stay.outcomes, gone=gone)
 
 
 @dataclasses.dataclass
 class _Stay:
     """The present user, and the rounds since the policy last learned."""
 
-    contexts: np.ndarray
+    choice: Choice
     beta: float
-    action: int = 0
-    quota: float = 0.0
     played: int = 0
     sampled: int = 0
     total: float = 0.0
     squares: float = 0.0
-    outcomes: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(BLOCK_OF_ROUNDS))
+    outcomes: list[float] = dataclasses.field(default_factory=list)
 
     def take(self, outcome: float) -> None:
         if self.sampled < BLOCK_OF_ROUNDS:
-            self.outcomes[self.sampled] = outcome
+            self.outcomes.append(outcome)
         self.sampled += 1
         self.total, self.squares = self.total + outcome, self.squares + outcome**2

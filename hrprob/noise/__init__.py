@@ -26,6 +26,12 @@ student-t           heavy tails, not sub-Gaussian: outside the theory
 :class:`FromDistribution` makes a noise of any NumPyro distribution of mean 0 and variance 1. What a noise of one's own
 needs is said in :mod:`hrprob.noise.base`.
 
+Examples
+--------
+>>> noise = StudentT(df=5.0)
+>>> round(float(noise.cdf(-2.0)), 4)
+0.0247
+
 References
 ----------
 .. [1] P.-C. Hsieh, X. Liu, A. Bhattacharya, P. R. Kumar, "Stay With Me: Lifetime

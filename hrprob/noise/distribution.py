@@ -2,7 +2,7 @@
 
 The tail is as accurate as the distribution's own ``cdf``; the other kinds of noise are accurate further down. The
 upper tail is 1 − ``cdf``, with an absolute error of 1e-16; distributions that are known to be symmetric use the lower
-tail, mirrored. NumPyro itself is not imported here: whoever has one of its distributions has imported it.
+tail, mirrored. NumPyro is not imported here: a program that passes one of its distributions has imported it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from hrprob._core.random_numbers import Purpose, Source
 from hrprob.noise.base import compiled, real, register
 from hrprob.noise.excess import excess_share
 
-__all__ = ["NORMAL", "Normal"]
+__all__ = ["NORMAL", "Normal", "log_density_of_rounds"]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -210,3 +210,17 @@ def _excess_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[
 def _log_cdf_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
     (z,), (dz,) = primals, tangents
     return _log_cdf(z), _reversed_hazard(z) * dz
+
+
+def log_density_of_rounds(u: Any, w: Any, rounds: Any, total: Any, squares: Any) -> Any:
+    """Return the log density of m rounds of mean u and variance w, from m, Σr and Σr².
+
+    Examples
+    --------
+    >>> one, other = NORMAL.log_pdf((1.0 - 0.3) / 2.0), NORMAL.log_pdf((-1.0 - 0.3) / 2.0)
+    >>> together = log_density_of_rounds(0.3, 4.0, rounds=2.0, total=0.0, squares=2.0)
+    >>> f"{together:.6f} {one + other - 2 * math.log(2.0):.6f}"
+    '-3.496671 -3.496671'
+    """
+    spread = squares - 2.0 * u * total + rounds * u * u
+    return -0.5 * (rounds * (2.0 * _LOG_SQRT_2PI + jnp.log(w)) + spread / w)

@@ -171,7 +171,7 @@ def _tail_variance(noise: Any, side: float) -> float:
     if change < _NORMAL_TAIL or not np.all(np.isfinite(log_density)):
         remedy = "its density falls almost like a normal one far out; give the noise a `sub_gaussian_scale` of its own"
         raise InvalidInput(
-            "noise", "must have a tail that can be told from a heavier one", noise.kind, remedy
+            "noise", "must have tails that are clearly normal or clearly heavier", noise.kind, remedy
         )
     if change > 1.5:  # faster than normal
         return 0.0

@@ -1,36 +1,40 @@
-"""Figures, made to be printed in one column of a paper.
+"""Figures, made for notebooks and for one column of a paper.
 
-A figure is a :class:`matplotlib.figure.Figure` of its own: there is no ``pyplot``, no current figure and no
-backend to choose. Colours are those of Okabe and Ito [1]_, which colour-blind readers can distinguish;
-markers and line styles distinguish the same curves in black and white. Bands and error bars are 95 %
-intervals of the mean over trials, by Student's t.
+Every function takes Matplotlib axes (``ax``) and returns them; without axes it makes a figure in hrprob's style, which a
+notebook shows. Colours are those of Okabe and Ito [1]_, which colour-blind readers can distinguish; markers and
+line styles distinguish the same curves in black and white. Bands and error bars are 95 % intervals of the mean over trials, by
+Student's t, if nothing else is said.
 
-=============  =======================================================================
-``regret``     mean regret of every policy along the users
-``lifetime``   mean realised lifetime of every policy, and paired differences
-``style``      colours, markers and settings that every figure shares
-``labels``     names and numbers as a figure writes them
-``intervals``  means with their intervals, and the bands that show them
-``scales``     which values can share a linear axis
-``saving``     PNG and SVG files, with the same bytes each time
-``sizes``      widths and resolution; loads no Matplotlib
-=============  =======================================================================
+=====================  ==========================================================================
+of a result            :func:`regret`, :func:`growth` (log–log), :func:`differences` (paired by trial),
+                       :func:`final_regret` (over trials), :func:`lifetimes`, :func:`optimal_actions`
+of several problems    :func:`suite`, a heat map
+of a posterior         :func:`variance` of an outcome along a feature, with the truth or with data
+of confidence sets     :func:`confidence_sets` of θ and φ beside posterior draws, :func:`set_radii`, ρ_n along n
+of a diagnosis         :func:`calibration`, :func:`reliability`
+whole figures          :func:`plot_regret`, :func:`plot_lifetime`, as ``hrprob run`` writes them; :func:`save`
+one's own figures      :func:`style`, :func:`look_of`, :func:`label_of`, ``COLUMN_WIDTH``, ``PAGE_WIDTH``
+=====================  ==========================================================================
 
 Examples
 --------
 >>> import hrprob
 >>> policies = [hrprob.Greedy(), hrprob.Random()]
 >>> result = hrprob.simulate(hrprob.Problem(), policies, users=50, trials=2)
->>> figure = hrprob.plot.plot_regret(result)
->>> import tempfile, pathlib
->>> folder = pathlib.Path(tempfile.mkdtemp())
->>> hrprob.plot.save(figure, folder, "regret")
->>> sorted(path.name for path in folder.iterdir())
-['regret.png', 'regret.svg']
+>>> ax = hrprob.plot.regret(result)
+>>> ax.get_figure().savefig("regret.pdf")  # doctest: +SKIP
+
+Several of them in one figure:
+
+>>> from matplotlib.figure import Figure
+>>> with hrprob.plot.style():
+...     figure = Figure(figsize=(hrprob.plot.PAGE_WIDTH, 2.4), layout="constrained")
+...     left, right = figure.subplots(1, 2)
+...     ax = hrprob.plot.regret(result, ax=left)
+...     ax = hrprob.plot.optimal_actions(result, ax=right, legend=False)
 
 A figure of your own in the same style:
 
->>> from matplotlib.figure import Figure
 >>> with hrprob.plot.style():
 ...     figure = Figure(figsize=(hrprob.plot.COLUMN_WIDTH, 2.0), layout="constrained")
 ...     look = hrprob.plot.look_of(0)

@@ -7,6 +7,8 @@ import xarray
 from matplotlib.axes import Axes
 from scipy import special
 
+from hrprob._core.formatting import format_number, percent
+
 __all__ = ["COVERAGE", "draw_band", "mean_interval", "trials_in_words"]
 
 COVERAGE = 0.95
@@ -32,12 +34,14 @@ def mean_interval(
     return mean, special.stdtrit(count - 1, 0.5 + coverage / 2) * error
 
 
-def draw_band(axes: Axes, x: np.ndarray, mean: np.ndarray, half: np.ndarray, color: str) -> None:
-    """Shade the interval around a curve of means."""
-    axes.fill_between(x, mean - half, mean + half, color=color, alpha=0.2, lw=0)
+def draw_band(
+    axes: Axes, x: np.ndarray, mean: np.ndarray, half: np.ndarray, color: str, label: str = ""
+) -> None:
+    """Shade the interval around a curve; with a label it enters the legend."""
+    axes.fill_between(x, mean - half, mean + half, color=color, alpha=0.2, lw=0, label=label or None)
 
 
 def trials_in_words(dataset: xarray.Dataset) -> str:
-    """Return what means and intervals in a figure are made of: "20 trials, 95% interval"."""
+    """Return what means and intervals in a figure are made of: "20 trials, 95 % interval"."""
     trials = dataset.sizes["trial"]
-    return "1 trial" if trials == 1 else f"{trials} trials, {COVERAGE:.0%} interval"
+    return "1 trial" if trials == 1 else f"{format_number(trials)} trials, {percent(COVERAGE)} interval"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from hrprob.plot.sizes import DOTS_PER_INCH
 from hrprob.plot.style import style
 
-__all__ = ["save", "save_in_background"]
+__all__ = ["load_backends", "save", "save_in_background"]
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
@@ -39,6 +40,12 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.set_layout_engine(layout)
+
+
+def load_backends() -> None:
+    """Load what writes PNG and SVG files, by drawing nothing: half a second that a run can spend beside its work."""
+    for kind in ("png", "svg"):
+        Figure(figsize=(1, 1)).savefig(io.BytesIO(), format=kind)
 
 
 @contextlib.contextmanager

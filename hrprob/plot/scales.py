@@ -1,10 +1,16 @@
-"""Which values can share a linear axis, and when a logarithmic one is needed."""
+"""Which values can share a linear axis, when a logarithmic one is needed, and how axes write numbers."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
 
-__all__ = ["FAR_APART", "share_linear_scale"]
+import numpy as np
+from matplotlib.axis import Axis
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
+
+from hrprob._core.formatting import format_number
+
+__all__ = ["FAR_APART", "label_plainly", "number_ticks", "share_linear_scale"]
 
 FAR_APART = 8.0
 """Beyond this ratio of values, a linear axis hides the shape of the smaller ones."""
@@ -32,3 +38,20 @@ def share_linear_scale(losses: np.ndarray) -> np.ndarray:
         if 2 * near.sum() > losses.size:
             return near
     return finite
+
+
+def number_ticks(axis: Axis) -> None:
+    """Write the numbers of a linear axis as all other numbers are written: thousands apart, with a minus sign."""
+    # A function with a name: figures that another process saves are pickled.
+    axis.set_major_formatter(_tick)
+
+
+def _tick(value: float, place: float = 0.0) -> str:
+    return format_number(value)
+
+
+def label_plainly(axis: Axis, at: Iterable[int] | None = None) -> None:
+    """Label a logarithmic axis with numbers in full, at those given or at 1, 3, 10, 30, ..."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0)) if at is None else FixedLocator(list(at)))
+    number_ticks(axis)
+    axis.set_minor_locator(NullLocator())

@@ -9,10 +9,13 @@ import matplotlib
 
 from hrprob.plot.sizes import DOTS_PER_INCH
 
-__all__ = ["GREY", "LineStyle", "Look", "look_of", "style"]
+__all__ = ["BAND", "GREY", "SETTINGS", "LineStyle", "Look", "look_of", "style"]
 
 GREY = "#555555"
 """Colour of text that explains a figure."""
+
+BAND = "#D9D9D9"
+"""Colour of bands in which curves or points should lie."""
 
 LineStyle = str | tuple[int, tuple[int, ...]]
 
@@ -21,7 +24,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _LINES: tuple[LineStyle, ...] = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 
-_STYLE = {
+SETTINGS = {
     "figure.dpi": 100,
     "figure.constrained_layout.h_pad": 0.03,
     "figure.constrained_layout.w_pad": 0.03,
@@ -73,7 +76,7 @@ def style() -> AbstractContextManager[None]:
     ...     float(matplotlib.rcParams["font.size"])
     8.0
     """
-    return matplotlib.rc_context(_STYLE)
+    return matplotlib.rc_context(SETTINGS)
 
 
 def look_of(index: int) -> Look:

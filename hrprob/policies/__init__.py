@@ -1,6 +1,11 @@
 """What is chosen: one policy per file, one registry.
 
 The names are loaded when first used: the Bayesian policies load NumPyro, the others do not.
+
+Examples
+--------
+>>> make_policy({"kind": "linucb", "alpha": 0.5}).alpha
+0.5
 """
 
 import lazy_loader

@@ -21,7 +21,13 @@ __all__ = ["AverageOracle"]
 
 @register("average-oracle")
 class AverageOracle(Oracle):
-    """Select the action of largest true value on average over β, the limit of CMDP without β."""
+    """Select the action of largest true value on average over β, the limit of CMDP without β.
+
+    Examples
+    --------
+    >>> AverageOracle().kind, AverageOracle.is_oracle
+    ('average-oracle', True)
+    """
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with θ* and φ*, and with levels that are not seen."""

@@ -14,13 +14,14 @@ the compiled program, so variants of a policy share one compilation; ``static`` 
 switches) are part of the program. A policy is written for one trial and one user at a time; the
 engine batches it.
 
-The README has a complete policy in twenty lines. A policy that estimates from a sample set extends
+The tutorial "Writing your own" of the documentation has a complete policy in twenty lines. A policy that estimates from a sample set extends
 :class:`hrprob.policies.sample_set.Learner`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import html
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
@@ -28,13 +29,19 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 import jax
 import jax.numpy as jnp
 
+from hrprob._core.descriptions import Parameter, describe_class
+from hrprob._core.docstrings import plain_text, summary_of
 from hrprob._core.errors import InvalidInput, check_count
-from hrprob._core.records import record, set_frozen, with_fields
+from hrprob._core.records import describe, record, set_frozen, with_fields
 from hrprob._core.registry import Registry
+from hrprob._core.tables import to_toml
 from hrprob.policies.assumptions import ASSUMED
 from hrprob.problem import Known, Problem
 
 __all__ = ["LONGEST", "POLICIES", "Policy", "Seen", "clip_values", "make_policy", "register"]
+
+SECONDS_PER_EVALUATION = 1e-7
+"""About how long one core takes to evaluate Ψ of a noise that is not normal (.04 to .3 µs were measured)."""
 
 LONGEST = 1e6
 """The bound to which values are clipped in averages: h has no mean where the variance may be near 0."""
@@ -52,6 +59,16 @@ class Seen(NamedTuple):
     to round (eager updates, warm-up users) it is a single round. ``total`` and
     ``squares`` are sums over the ``sampled`` rounds: the first rounds, as many as the policy's
     ``growth`` admits to its sample set.
+
+    Examples
+    --------
+    A stay of three rounds under the first of two actions, of which two are in the sample set:
+
+    >>> contexts = jnp.array([[0.6, 0.0], [0.0, 0.8]])
+    >>> outcomes = jnp.array([0.3, 0.1, -0.9])
+    >>> seen = Seen(1, contexts, 0, contexts[0], -0.5, 3, True, 2, 0.4, 0.1, outcomes)
+    >>> seen.played, seen.sampled
+    (3, 2)
     """
 
     user: jax.Array  # () number of users arrived so far, including this one and the warm-up
@@ -81,14 +98,33 @@ class Policy:
         round. The policy learns from them; the regret and the user numbers exclude them.
     eager : bool, default False
         Update and select after every round (Remark 3), instead of only when a user leaves.
+
+    Examples
+    --------
+    A policy of one's own that serves the first action to everybody:
+
+    >>> @register("first")
+    ... class First(Policy):
+    ...     'Serve the first action.'
+    ...     def init(self):
+    ...         return ()
+    ...     def select(self, state, key, contexts, beta):
+    ...         return 0
+    ...     def update(self, state, seen):
+    ...         return state
+    >>> First(warmup=2).warmup
+    2
+    >>> _ = POLICIES._classes.pop("first")
     """
 
     kind: ClassVar[str]
     # Whether `bind` uses the true θ* and φ* of the problem: such a policy is a benchmark, not a method.
     knows_truth: ClassVar[bool] = False
+    # Whether it learns nothing because it knows the truth: comparisons give its regret and do not test it.
+    is_oracle: ClassVar[bool] = False
 
-    eager: Any = dataclasses.field(default=False, kw_only=True)
-    warmup: Any = dataclasses.field(default=0, kw_only=True)
+    eager: bool = dataclasses.field(default=False, kw_only=True)
+    warmup: int = dataclasses.field(default=0, kw_only=True)
     # None until `bind`, which the engine calls before anything that needs it.
     known: Known = dataclasses.field(default=None, init=False, repr=False, compare=False)  # type: ignore[assignment]
 
@@ -98,6 +134,33 @@ class Policy:
         if not isinstance(self.eager, bool):
             raise InvalidInput("eager", "must be true or false", self.eager, "true updates after every round")
         self.check()
+
+    def __str__(self) -> str:
+        # Parameters that must be given have no default to compare with.
+        required = any(one.required for one, _ in self._described())
+        usual = {} if required else describe(type(self)())
+        changed = [
+            f"{one.name} = {to_toml(value)}"
+            for one, value in self._described()
+            if one.name not in usual or value != usual[one.name]
+        ]
+        return self.kind + (f" ({', '.join(changed)})" if changed else "")
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th>parameter</th><th>value</th><th>meaning</th></tr>"
+        rows = "".join(
+            f"<tr><td>{one.name}</td><td>{html.escape('' if value is None else to_toml(value))}</td>"
+            f'<td style="text-align: left">{html.escape(plain_text(one.meaning))}</td></tr>'
+            for one, value in self._described()
+        )
+        title = f"<p><b>{html.escape(self.kind)}</b>: {html.escape(summary_of(type(self)))}</p>"
+        return f"{title}<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+    def _described(self) -> list[tuple[Parameter, Any]]:
+        """Return every parameter with its value as plain data."""
+        values = describe(self)
+        parameters = describe_class("policies", self.kind, type(self)).parameters
+        return [(one, values.get(one.name)) for one in parameters]
 
     def check(self) -> None:
         """Check the parameters; a subclass raises :class:`~hrprob._core.errors.InvalidInput`."""
@@ -124,6 +187,22 @@ class Policy:
     def update(self, state: Any, seen: Seen) -> Any:
         """Return the state after an observation."""
         raise NotImplementedError
+
+    def values_per_user(self) -> int:
+        """Return how many values of actions one choice computes."""
+        return self.known.actions
+
+    def extra_seconds(self, users: int) -> dict[str, float]:
+        """Return about how many seconds of one core a trial takes for what is not usual, by the reason in words.
+
+        The policy is bound to its problem. What is usual: one evaluation of Ψ per value of an action.
+        """
+        known = self.known
+        evaluations = known.satisfaction.evaluations(known.noise)
+        reason = f"the value of an action is an average over levels of {evaluations} evaluations"
+        # The oracle's values are computed too, for the regret.
+        values = self.values_per_user() + known.actions
+        return {reason: (evaluations - 1) * values * users * SECONDS_PER_EVALUATION}
 
     def depart(self, state: Any, user: jax.Array) -> Any:
         """Return the state once ``user`` has left; for computations too costly for every round."""
@@ -153,6 +232,15 @@ POLICIES: Registry[Policy] = Registry(
     package="hrprob.policies",
     requires=("init", "select", "update", "bind"),
     remedy="`hrprob policies` describes them",
+    modules={
+        "bayes-greedy": "bayes_index",
+        "bayes-ucb": "bayes_index",
+        "hr-ucb-exact": "exact_optimism",
+        "hr-ucb-weighted": "weighted",
+        "sigma-max-ucb": "sigma_max",
+        "thompson-homoscedastic": "thompson_conjugate",
+        "thompson-known-variance": "thompson_conjugate",
+    },
 )
 """All policies."""
 

@@ -29,7 +29,7 @@ from hrprob.estimation.posterior.engines import make_engine
 from hrprob.observations import Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
-from hrprob.policies.ledger import Ledger
+from hrprob.policies.ledger import EAGER_SLOTS, Ledger
 from hrprob.policies.sample_set import Learner
 from hrprob.policies.schedule import refit_times
 from hrprob.problem import Problem
@@ -37,8 +37,6 @@ from hrprob.problem import Problem
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
 
-# Rows per user of an eager policy, one per action served.
-EAGER_SLOTS = 8
 # Data for a batch engine are padded to this number of rows times a power of 8, so that a run of some
 # thousand users compiles one program.
 LEAST_ROWS = 2048
@@ -64,14 +62,14 @@ class BayesLearner(Learner):
     prior : str, table or Prior
         "uniform" on the two balls, or "gaussian", truncated to them.
     refit : float, optional
-        The posterior is fitted anew when the number of users has grown by this factor; by
+        The posterior is refitted when the number of users has grown by this factor; by
         default the engine's (1.05 for "laplace", 1.2 for "smc", 1.5 for "svi" and "nuts").
     growth : float, optional
         K, where the sample set may grow by K rounds per user only. By default every round is in the sample
         set for which there is room: an eager policy has room for eight actions per user, and a
         model that needs single outcomes has room for sixteen per action.
     eager : bool
-        Choose anew every round. Only the particles of "smc" also learn from every round: the other
+        Select an action in every round. Only the particles of "smc" also learn from every round: the other
         engines fit when a user has left, so that the choices within a stay differ by the draw alone
         and its outcomes count from the next fit on.
     """
@@ -79,7 +77,7 @@ class BayesLearner(Learner):
     engine: Any = dataclasses.field(default="laplace", kw_only=True)
     model: Any = dataclasses.field(default="gaussian", kw_only=True)
     prior: Any = dataclasses.field(default="uniform", kw_only=True)
-    refit: Any = dataclasses.field(default=None, kw_only=True)
+    refit: float | None = dataclasses.field(default=None, kw_only=True)
     due: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
     capacity: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
     warm_rows: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
@@ -87,7 +85,7 @@ class BayesLearner(Learner):
     def __post_init__(self) -> None:
         from hrprob.models import make_model, make_prior, priors
 
-        remedy = "1.05 fits anew whenever the users have grown by 5 %; 1 after every user"
+        remedy = "1.05 refits whenever the number of users has grown by 5 %; 1 after every user"
         set_frozen(
             self,
             engine=make_engine(self.engine),
@@ -105,11 +103,12 @@ class BayesLearner(Learner):
         from hrprob.models import priors
 
         bound = super().bind(problem, users)
+        refit: Any = self.refit  # set when the policy was made
         priors.check_prior(self.prior, bound.target.setting)
         _check_engine(self.engine, bound.target)
         return with_fields(
             bound,
-            due=refit_times(self.warmup + users, self.refit, self.warmup),
+            due=refit_times(self.warmup + users, refit, self.warmup),
             capacity=capacity_for(users * self._slots),
             warm_rows=capacity_for(self.warmup * bound.known.actions),
         )
@@ -149,7 +148,7 @@ class BayesLearner(Learner):
         return BayesState(noted, self.engine.absorb(self.target, state.belief, row))
 
     def depart(self, state: BayesState, user: jax.Array) -> BayesState:
-        """Move the user's rows to the table of all users, and fit anew where it is due."""
+        """Move the user's rows to the table of all users, and refit where it is due."""
         number = jnp.asarray(user, jnp.int32)
         place = number - 1 - jnp.asarray(self.warmup, jnp.int32)
         closed = ledger.close(state.ledger, place)
@@ -179,8 +178,14 @@ class BayesLearner(Learner):
         due = np.flatnonzero(np.asarray(self.due)) - int(self.warmup)
         return [int(user) for user in due if 0 <= user < users and user + int(self.warmup) > 0]
 
+    def extra_seconds(self, users: int) -> dict[str, float]:
+        """Return about how many seconds a trial takes for what is not usual: fits that the run pauses for, too."""
+        fits, each = len(self.pauses(users)), self.engine.seconds_per_fit
+        reason = f"{self.engine.kind} is fitted {fits} times per trial, about {each:g} s each"
+        return super().extra_seconds(users) | {reason: fits * each}
+
     def fit_outside(self, state: BayesState, user: int, keys: jax.Array) -> BayesState:
-        """Return the state with the belief fitted anew after ``user`` users, one trial after another."""
+        """Return the state with the belief refitted after ``user`` users, one trial after another."""
         used = user * self._slots
         rows = _padded(used + self.warm_rows)
         beliefs = []

@@ -30,11 +30,15 @@ __all__ = ["BayesGreedy", "BayesUCB"]
 class _ByDraws(BayesLearner):
     """A policy that computes the values of all actions under some posterior draws."""
 
-    draws: Any = 64
+    draws: int = 64
 
     def check(self) -> None:
         """Check the number of draws."""
         set_frozen(self, draws=check_count("draws", self.draws, remedy="they represent the posterior"))
+
+    def values_per_user(self) -> int:
+        """Return how many values of actions one choice computes: one per draw and action."""
+        return int(self.draws) * self.known.actions
 
     def values_of_draws(
         self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array
@@ -58,8 +62,12 @@ class BayesGreedy(_ByDraws):
     ----------
     draws : int
         Draws from the posterior per user.
-    engine, model, prior, refit, growth, warmup
-        As for every policy with a posterior.
+
+    Examples
+    --------
+    >>> policy = BayesGreedy(draws=128, engine="smc")
+    >>> policy.draws, policy.engine.kind
+    (128, 'smc')
     """
 
     def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
@@ -77,8 +85,11 @@ class BayesUCB(_ByDraws):
         The probability of the quantile, in (0, 1).
     draws : int
         Draws from the posterior per user.
-    engine, model, prior, refit, growth, warmup
-        As for every policy with a posterior.
+
+    Examples
+    --------
+    >>> BayesUCB(level=0.95).level
+    0.95
     """
 
     level: Any = 0.9

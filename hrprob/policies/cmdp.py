@@ -62,16 +62,20 @@ class CMDP(Policy):
         Whether the action may change within a stay, as in an MDP.
     discount : float, default 0.99
         γ of the MDP, in (0, 1).
-    warmup : int
-        As for every policy.
+
+    Examples
+    --------
+    >>> policy = CMDP(cells=20, with_beta=True)
+    >>> policy.cells, policy.partition
+    (20, 'k-means')
     """
 
     partition: Any = "k-means"
     cells: Any = 50
     with_beta: Any = False
     tries: Any = "rounds"
-    eager: Any = dataclasses.field(default=True, kw_only=True)
-    discount: Any = 0.99
+    eager: bool = dataclasses.field(default=True, kw_only=True)
+    discount: float = 0.99
     placed: Cells = dataclasses.field(default=None, init=False, repr=False, compare=False)  # type: ignore[assignment]
 
     def check(self) -> None:

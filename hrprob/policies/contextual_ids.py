@@ -114,8 +114,6 @@ class ContextualIDS(WeightedLearner):
     ----------
     points : int
         Posterior draws per user, from which Δ is computed.
-    variance_floor, growth, eager, warmup
-        As for every policy on the weighted estimator.
 
     Examples
     --------

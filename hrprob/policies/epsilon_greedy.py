@@ -39,11 +39,15 @@ class EpsilonGreedy(CountingGreedy):
         certain to be served a random action.
     decay : float, default 0.5
         κ in [0, 1], the exponent at which the probability decreases.
-    ridge, variance_floor, growth, samples, eager, warmup
-        As for every policy on the GLSE.
+
+    Examples
+    --------
+    >>> policy = EpsilonGreedy(epsilon=0.5, decay=1.0)
+    >>> policy.epsilon, policy.decay
+    (0.5, 1.0)
     """
 
-    epsilon: Any = 1.0
+    epsilon: float = 1.0
     decay: Any = 0.5
 
     def check(self) -> None:

@@ -10,6 +10,9 @@ They are not needed. A confidence set for θ of radius r_θ confines u = θᵀx 
 exactly: h increases in u, and given u it increases in w where β > u and decreases where β < u. The
 rectangle is clipped to the bounds |u| ≤ R_θ‖x‖ and |φᵀx| ≤ R_φ‖x‖.
 
+With ``radius = "likelihood-ratio"`` there is one joint set for (θ, φ) instead of two, and h is maximised over the
+boundary of what it allows for (u, w) (:mod:`hrprob.policies.radii.likelihood_ratio`).
+
 Other objectives are evaluated at the same two corners; those of hrprob increase in the mean
 (a total reward does where the mean is positive).
 
@@ -21,37 +24,14 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
-from hrprob.numerics.products import contract
 from hrprob.policies.base import register
 from hrprob.policies.hr_ucb import HRUCB
-from hrprob.policies.learners import norm_of
 from hrprob.policies.optimism import OptimistState
-from hrprob.problem import Known
 
-__all__ = ["HRUCBExact", "largest_value"]
-
-
-def largest_value(
-    known: Known,
-    contexts: jax.Array,
-    beta: jax.Array,
-    u: tuple[jax.Array, jax.Array],
-    w: tuple[jax.Array, jax.Array],
-    floor: Any,
-) -> jax.Array:
-    """Return the largest value of each action (actions,) over intervals of u and w, each (centre, half width)."""
-    length = jnp.sqrt(contract(contexts, contexts))
-    most_u, most_v = known.bounds.theta * length, known.bounds.phi * length
-    least, most = jnp.maximum(known.link(-most_v), floor), jnp.maximum(known.link(most_v), floor)
-    high = jnp.clip(u[0] + u[1], -most_u, most_u)
-    ends = (jnp.clip(w[0] + side * w[1], least, most) for side in (-1.0, 1.0))
-    low_risk, high_risk = (known.value(high, end, beta) for end in ends)
-    return jnp.maximum(low_risk, high_risk)
+__all__ = ["HRUCBExact"]
 
 
 @register("hr-ucb-exact")
@@ -60,12 +40,10 @@ class HRUCBExact(HRUCB):
 
     Parameters
     ----------
-    growth, delta, radius, xi, variance_max, c1, c2
+    growth, delta, radius, xi, scale, variance_max, c1, c2
         The sample set and the radii of the confidence sets; see :mod:`hrprob.policies.radii`.
-    c3, c4
+    c3, c4 : float, default 1
         Not used: no bound on the derivatives of h is needed.
-    ridge, variance_floor, project, samples, eager, warmup
-        As for every policy on the GLSE.
 
     Examples
     --------
@@ -77,9 +55,4 @@ class HRUCBExact(HRUCB):
 
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value within the sets."""
-        u, w = self.plug_in(state.learned, contexts)
-        norm, radii = norm_of(state.inverse, contexts), self.width.radii(state.width, state.learned)
-        half_u, half_w = radii.theta * norm, self.known.link.slope * radii.phi * norm
-        return jnp.argmax(
-            largest_value(self.known, contexts, beta, (u, half_u), (w, half_w), self.variance_floor)
-        )
+        return jnp.argmax(self.width.largest_values(self, state, contexts, beta))

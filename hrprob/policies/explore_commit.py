@@ -34,8 +34,11 @@ class ExploreCommit(CountingGreedy):
     ----------
     explore : int, optional
         N, the number of users served at random; by default T^(2/3) rounded up.
-    ridge, variance_floor, growth, samples, eager, warmup
-        As for every policy on the GLSE.
+
+    Examples
+    --------
+    >>> ExploreCommit(explore=200).explore
+    200.0
     """
 
     explore: Any = None

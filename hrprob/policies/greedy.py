@@ -27,10 +27,11 @@ __all__ = ["CountedState", "CountingGreedy", "Greedy"]
 class Greedy(GLSELearner):
     """Select the action of largest estimated value (plug-in GLSE, no exploration).
 
-    Parameters
-    ----------
-    ridge, variance_floor, growth, samples, eager, warmup
-        As for every policy on the GLSE.
+    Examples
+    --------
+    >>> policy = Greedy(ridge=2.0, warmup=5)
+    >>> policy.ridge, policy.warmup
+    (2.0, 5)
     """
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:

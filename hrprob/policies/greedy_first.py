@@ -60,12 +60,10 @@ class GreedyFirstState(NamedTuple):
 class GreedyFirst(HRUCBWeighted):
     """Select greedily while the served contexts are diverse, and optimistically from then on.
 
-    Parameters
-    ----------
-    delta, radius, xi
-        The radii of the confidence sets, as for HR-UCB on the weighted estimator.
-    variance_floor, growth, eager, warmup
-        As for every policy on the weighted estimator.
+    Examples
+    --------
+    >>> GreedyFirst(delta=0.05).delta
+    0.05
     """
 
     due: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)

@@ -22,9 +22,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from hrprob.estimation.weighted import Belief, Estimates
+from hrprob.estimation.weighted import Estimates
 from hrprob.policies.base import register
-from hrprob.policies.learners import GLSELearner, norm_of
+from hrprob.policies.learners import GLSELearner
 from hrprob.policies.optimism import Optimist, OptimistState
 from hrprob.policies.radii.base import Radii
 
@@ -41,16 +41,16 @@ class HRUCB(Optimist, GLSELearner):
         K, the growth of the sample set per user.
     delta : float, default 0.1
         δ, the probability that a confidence set misses the truth.
-    radius : {"paper", "corrected", "explicit", "released", "constant", "calibrated"}, default "released"
+    radius : {"paper", "corrected", "explicit", "released", "constant", "calibrated", "likelihood-ratio"}, default "released"
         The radii of the confidence sets; see :mod:`hrprob.policies.radii`.
     xi : float, optional
         The radius itself, with ``radius="constant"``.
+    scale : float, default 1
+        Factor on the radius, with ``radius="likelihood-ratio"``; below 1 nothing is promised.
     variance_max : float, optional
         σ²_max; by default f at the bound of ‖φ‖.
     c1, c2, c3, c4 : float, default 1
         Constants for which the theory gives no values; c3 and c4 may be "computed".
-    ridge, variance_floor, project, samples, eager, warmup
-        As for every policy on the GLSE.
 
     Examples
     --------
@@ -64,12 +64,8 @@ class HRUCB(Optimist, GLSELearner):
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest Q."""
         value = self.known.value(*self.plug_in(state.learned, contexts), beta)
-        return jnp.argmax(
-            value + self.width.xi(state.width, state.learned) * norm_of(state.inverse, contexts)
-        )
+        return jnp.argmax(value + self.width.bonus(self, state, contexts))
 
     def confidence_sets(self, state: OptimistState) -> tuple[Estimates, Radii]:
         """Return the confidence sets: centres and shapes of two ellipsoids, and their radii."""
-        theta, phi, inverse = state.learned.estimates
-        shapes = Estimates(Belief(theta, inverse), Belief(phi, inverse))
-        return shapes, self.width.radii(state.width, state.learned)
+        return self.width.confidence_sets(state)

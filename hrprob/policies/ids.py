@@ -18,7 +18,7 @@ parameters        ½ ln(1 + m·V[u_a]/w_a) + ½ ln(1 + m·V[w_a]/(2w_a²)): abou
                   heteroscedastic form [2]_, its second term for squared residuals
 ================  ==========================================================================
 
-The draws are made when the posterior is fitted and used until it is fitted anew.
+The draws are made when the posterior is fitted and used until it is refitted.
 
 References
 ----------
@@ -100,13 +100,19 @@ class IDS(BayesLearner):
         What the information is about.
     mix : bool
         Whether a user may be served one of two actions at random.
-    engine, model, prior, refit, growth, warmup
-        As for every policy with a posterior; streaming engines only.
+    engine : {"laplace", "smc"}, table or engine, default "laplace"
+        The approximation of the posterior; a streaming engine.
+
+    Examples
+    --------
+    >>> policy = IDS(draws=32, mix=False)
+    >>> policy.draws, policy.mix
+    (32, False)
     """
 
-    draws: Any = 64
-    information: Any = "optimal-action"
-    mix: Any = True
+    draws: int = 64
+    information: str = "optimal-action"
+    mix: bool = True
 
     def check(self) -> None:
         """Check the parameters."""
@@ -143,7 +149,7 @@ class IDS(BayesLearner):
         return state._replace(believed=super().update(state.believed, seen))
 
     def depart(self, state: Any, user: jax.Array) -> Any:
-        """Fit anew where it is due, and draw."""
+        """Refit where it is due, and draw."""
         believed = super().depart(state.believed, user)
         number = jnp.asarray(user, jnp.int32)
         draws = once(

@@ -89,11 +89,14 @@ class KLULCB(Policy):
         The factor of ln ln k: 3 in the analysis, 0 often used in practice.
     eager : bool, default True
         Select an arm every round, as published, instead of one arm per user.
-    warmup : int
-        As for every policy.
+
+    Examples
+    --------
+    >>> KLULCB(constant=2.0).constant
+    2.0
     """
 
-    eager: Any = dataclasses.field(default=True, kw_only=True)
+    eager: bool = dataclasses.field(default=True, kw_only=True)
     constant: Any = 3.0
 
     def check(self) -> None:

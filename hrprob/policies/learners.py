@@ -90,7 +90,7 @@ class RidgeLearner(Learner):
 
     has_leverage: ClassVar[bool] = True
 
-    ridge: Any = dataclasses.field(default=1.0, kw_only=True)
+    ridge: float = dataclasses.field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         ridge = check_number("ridge", self.ridge, low=0, remedy="λ is added to the diagonal of XᵀX")
@@ -132,8 +132,8 @@ class GLSELearner(Learner):
 
     has_leverage: ClassVar[bool] = True
 
-    ridge: Any = dataclasses.field(default=1.0, kw_only=True)
-    variance_floor: Any = dataclasses.field(default=0.01, kw_only=True)
+    ridge: float = dataclasses.field(default=1.0, kw_only=True)
+    variance_floor: float = dataclasses.field(default=0.01, kw_only=True)
     project: bool = dataclasses.field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -184,7 +184,7 @@ class WeightedLearner(Learner):
         The smallest estimated variance of an action.
     """
 
-    variance_floor: Any = dataclasses.field(default=0.01, kw_only=True)
+    variance_floor: float = dataclasses.field(default=0.01, kw_only=True)
 
     def __post_init__(self) -> None:
         remedy = "estimated variances are clipped to it from below"

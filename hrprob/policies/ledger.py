@@ -24,7 +24,10 @@ from hrprob.numerics.buffers import write_rows
 from hrprob.observations import Rounds, Stays
 from hrprob.policies.base import Seen
 
-__all__ = ["Ledger", "close", "empty", "note", "room", "row_of", "warm_room"]
+__all__ = ["EAGER_SLOTS", "Ledger", "close", "empty", "note", "room", "row_of", "warm_room"]
+
+EAGER_SLOTS = 8
+"""Rows per user of an eager policy, one per action served."""
 
 # Outcomes per row, where a model needs single outcomes.
 OUTCOMES = 16

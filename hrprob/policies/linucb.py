@@ -11,8 +11,6 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -33,11 +31,14 @@ class LinUCB(RidgeLearner):
     ----------
     alpha : float, default 1
         α, the factor of ‖x‖ in the index; 0 is greedy on the mean.
-    ridge, growth, samples, eager, warmup
-        As for every policy on ridge regression.
+
+    Examples
+    --------
+    >>> LinUCB(alpha=0.5).alpha
+    0.5
     """
 
-    alpha: Any = 1.0
+    alpha: float = 1.0
 
     def check(self) -> None:
         """Check α."""

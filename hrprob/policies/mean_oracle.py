@@ -18,7 +18,13 @@ __all__ = ["MeanOracle"]
 
 @register("mean-oracle")
 class MeanOracle(Oracle):
-    """Select the action of largest true mean outcome, the limit of LinUCB and σ_max-UCB."""
+    """Select the action of largest true mean outcome, the limit of LinUCB and σ_max-UCB.
+
+    Examples
+    --------
+    >>> MeanOracle().kind, MeanOracle.is_oracle
+    ('mean-oracle', True)
+    """
 
     def select(self, state: tuple[()], key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest mean."""

@@ -9,7 +9,7 @@ import jax
 
 from hrprob._core.records import record, with_fields
 from hrprob.policies.base import Seen
-from hrprob.policies.radii.base import RADII, Radius, check_radius
+from hrprob.policies.radii.base import RADII, Radius, check_radius, check_scale
 from hrprob.policies.radii.theory_constants import COMPUTED, check_constants
 from hrprob.policies.sample_set import Learner
 from hrprob.problem import Problem
@@ -17,7 +17,7 @@ from hrprob.problem import Problem
 __all__ = ["Optimist", "OptimistState"]
 
 # Parameters that `bind` turns into a width, and that no program needs after that.
-_ABSORBED = ("delta", "xi", "variance_max", "c1", "c2", "c3", "c4")
+_ABSORBED = ("delta", "xi", "scale", "variance_max", "c1", "c2", "c3", "c4")
 
 
 class OptimistState(NamedTuple):
@@ -57,10 +57,12 @@ class Optimist(Learner):
         K, the growth of the sample set per user.
     delta : float, default 0.1
         δ, the probability that a confidence set misses the truth.
-    radius : {"paper", "corrected", "explicit", "released", "constant", "calibrated"}, default "released"
+    radius : {"paper", "corrected", "explicit", "released", "constant", "calibrated", "likelihood-ratio"}, default "released"
         The radii of the sets; see :mod:`hrprob.policies.radii`.
     xi : float, optional
         The radius itself, with ``radius="constant"``.
+    scale : float, default 1
+        Factor on the radius, with ``radius="likelihood-ratio"``; below 1 nothing is promised.
     variance_max : float, optional
         σ²_max; by default f at the bound of ‖φ‖.
     c1, c2, c3, c4 : float, default 1
@@ -70,11 +72,12 @@ class Optimist(Learner):
     # Whether the estimator has an estimate of φ, which some radii require.
     estimates_phi: ClassVar[bool] = True
 
-    growth: Any = dataclasses.field(default=5.0, kw_only=True)
-    delta: Any = 0.1
-    radius: Any = "released"
-    xi: Any = None
-    variance_max: Any = None
+    growth: float = dataclasses.field(default=5.0, kw_only=True)
+    delta: float = 0.1
+    radius: str = "released"
+    xi: float | None = None
+    scale: float = dataclasses.field(default=1.0, kw_only=True)
+    variance_max: float | None = None
     c1: Any = 1.0
     c2: Any = 1.0
     c3: Any = 1.0
@@ -97,7 +100,9 @@ class Optimist(Learner):
 
     def check(self) -> None:
         """Check the parameters of the radii."""
-        check_radius(self, self.radius_choices())
+        choices = self.radius_choices()
+        check_radius(self, choices)
+        check_scale(self, allowed=choices[self.radius].takes_scale)
         check_constants(self)
 
     def bind(self, problem: Problem, users: int) -> Self:

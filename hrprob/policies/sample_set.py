@@ -39,13 +39,22 @@ class Learner(Policy):
     Notes
     -----
     An informative round is one of large leverage, :math:`\lVert x\rVert_{V^{-1}}^2`, compared with a
-    threshold that depends on the remaining budget [1]_. The leverages of |S| rounds have mean d/|S|,
-    and a round enters S if its leverage is at least
+    threshold that depends on the remaining budget [1]_. The leverages of :math:`|S|` rounds
+    have mean :math:`d/|S|`, and a round enters S if its leverage is at least
 
     .. math:: \frac{d}{|S| + d} \cdot \frac{\min(10K, \Gamma(t)/10)}{\Gamma(t) - |S|}.
 
     The threshold falls while the budget is not used and grows without limit as it runs out:
-    |S| stays about 10K rounds below Γ(t), or contains every round where Γ(t) exceeds their number.
+    :math:`|S|` stays about 10K rounds below Γ(t), or contains every round where Γ(t) exceeds their number.
+
+    Examples
+    --------
+    A subclass has the parameters of every learner:
+
+    >>> import hrprob
+    >>> policy = hrprob.Greedy(growth=2, samples="informative")
+    >>> isinstance(policy, Learner), policy.growth
+    (True, 2.0)
 
     References
     ----------
@@ -58,8 +67,8 @@ class Learner(Policy):
     has_leverage: ClassVar[bool] = False
     PARTS: ClassVar[dict[str, Registry[Any]]] = {part: PARTS[part] for part in ASSUMED}
 
-    growth: Any = dataclasses.field(default=None, kw_only=True)
-    samples: Any = dataclasses.field(default="first", kw_only=True)
+    growth: float | None = dataclasses.field(default=None, kw_only=True)
+    samples: str = dataclasses.field(default="first", kw_only=True)
     noise: Any = dataclasses.field(default=None, kw_only=True)
     objective: Any = dataclasses.field(default=None, kw_only=True)
     satisfaction: Any = dataclasses.field(default=None, kw_only=True)
@@ -120,13 +129,14 @@ class Learner(Policy):
         }
 
     def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
-        """Return Γ(t) − |S|, or 0 where the context has too little leverage."""
-        budget = self.growth * user
+        """Return :math:`Γ(t) − |S|`, or 0 where the context has too little leverage."""
+        growth: Any = self.growth  # set by `bind`
+        budget = growth * user
         if self.samples == "first":
             return budget - sample_size
         d = context.shape[-1]
         # |S| at the last update of the estimates, so that the decision is the same for a whole stay.
         slack = jnp.maximum(budget - state.sample_size, 0.0)
         leverage = quadratic_form(state.inverse, context) * (state.sample_size + d) / d
-        informative = leverage * slack >= jnp.minimum(10.0 * self.growth, 0.1 * budget)
+        informative = leverage * slack >= jnp.minimum(10.0 * growth, 0.1 * budget)
         return jnp.where(informative, budget - sample_size, 0.0)

@@ -6,7 +6,7 @@ released program divides by σ²_max instead.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -31,18 +31,21 @@ class SigmaMaxUCB(Optimist, RidgeLearner):
     ----------
     divide_by : {"sigma", "variance"}, default "sigma"
         The divisor of β − θ̂ᵀx: σ_max as in the paper, or σ²_max as in the released program.
-    growth, delta, radius, xi, variance_max, c1, c2, c3, c4
-        As for HR-UCB, except the radius "calibrated", which needs an estimate of φ.
+    radius : {"paper", "corrected", "explicit", "released", "constant"}, default "released"
+        The radii of the sets; see :mod:`hrprob.policies.radii`. "calibrated" needs an estimate of φ, which there is not.
     variance_floor : float, default 0.01
         Used only where c3 or c4 is "computed": the smallest variance considered.
-    ridge, samples, eager, warmup
-        As for every policy on ridge regression.
+
+    Examples
+    --------
+    >>> SigmaMaxUCB(divide_by="variance").divide_by
+    'variance'
     """
 
     estimates_phi: ClassVar[bool] = False
 
-    divide_by: Any = "sigma"
-    variance_floor: Any = 0.01
+    divide_by: str = "sigma"
+    variance_floor: float = 0.01
 
     def check(self) -> None:
         """Check the divisor and the parameters of the radii."""

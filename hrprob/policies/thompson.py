@@ -8,8 +8,6 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -32,11 +30,15 @@ class Thompson(BayesLearner):
     eager : bool
         A new draw, and a new choice, every round. Outcomes of the same stay change the next draw with the
         engine "smc" only; the others learn when the user has left.
-    engine, model, prior, refit, growth, warmup
-        As for every policy with a posterior.
+
+    Examples
+    --------
+    >>> policy = Thompson(engine={"kind": "smc", "particles": 512}, scale=0.5)
+    >>> policy.engine.particles, policy.scale
+    (512, 0.5)
     """
 
-    scale: Any = 1.0
+    scale: float = 1.0
 
     def check(self) -> None:
         """Check the scale."""

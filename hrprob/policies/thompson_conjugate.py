@@ -47,11 +47,16 @@ class ThompsonKnownVariance(Learner):
     ----------
     scale : float
         Factor on the spread of the posterior.
+
+    Examples
+    --------
+    >>> ThompsonKnownVariance(scale=0.5).scale
+    0.5
     """
 
     knows_truth: ClassVar[bool] = True
 
-    scale: Any = 1.0
+    scale: float = 1.0
     truth: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def check(self) -> None:
@@ -105,11 +110,16 @@ class ThompsonHomoscedastic(Learner):
         a: the prior of σ² counts as 2a rounds.
     ridge : float
         λ.
+
+    Examples
+    --------
+    >>> ThompsonHomoscedastic(shape=2.0).shape
+    2.0
     """
 
-    scale: Any = 1.0
+    scale: float = 1.0
     shape: Any = 1.0
-    ridge: Any = 1.0
+    ridge: float = 1.0
 
     def check(self) -> None:
         """Check the numbers."""

@@ -52,15 +52,16 @@ class VarianceThompson(UncertaintyWeighted):
     ----------
     radius : {"belief", "published", "calibrated", "constant"}, default "belief"
         β, the factor of the draw's standard deviations: 1, or a radius of weighted OFUL.
-    index, delta, xi
-        As for weighted OFUL.
-    variance_floor, growth, eager, warmup
-        As for every policy on the weighted estimator.
+
+    Examples
+    --------
+    >>> VarianceThompson(index="lifetime").index
+    'lifetime'
     """
 
     radius_choices: ClassVar[dict[str, Radius]] = {"belief": Unscaled(), **UncertaintyWeighted.radius_choices}
 
-    radius: Any = "belief"
+    radius: str = "belief"
 
     def select(self, state: WeightedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest index at one draw of θ."""

@@ -35,11 +35,11 @@ from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Belief, Estimates
 from hrprob.numerics.factors import log_determinant
 from hrprob.policies.base import register
-from hrprob.policies.exact_optimism import largest_value
 from hrprob.policies.learners import WeightedLearner, WeightedState
 from hrprob.policies.radii.base import Radii, Radius, Width, check_radius
 from hrprob.policies.radii.constant import Constant
 from hrprob.policies.radii.normal_quantile import NormalQuantile
+from hrprob.policies.radii.rectangle import largest_value
 from hrprob.problem import Known, Problem
 
 __all__ = ["HRUCBWeighted"]
@@ -86,8 +86,11 @@ class HRUCBWeighted(WeightedLearner):
         The radii of the sets: the quantile of the normal belief, a self-normalised bound, or ``xi``.
     xi : float, optional
         The radius itself, with ``radius="constant"``.
-    variance_floor, growth, eager, warmup
-        As for every policy on the weighted estimator.
+
+    Examples
+    --------
+    >>> HRUCBWeighted(radius="constant", xi=2.0).xi
+    2.0
     """
 
     radius_choices: ClassVar[dict[str, Radius]] = {
@@ -96,9 +99,9 @@ class HRUCBWeighted(WeightedLearner):
         "constant": Constant(),
     }
 
-    delta: Any = 0.1
-    radius: Any = "calibrated"
-    xi: Any = None
+    delta: float = 0.1
+    radius: str = "calibrated"
+    xi: float | None = None
     width: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
 
     def check(self) -> None:

@@ -113,9 +113,9 @@ class UncertaintyWeighted(WeightedLearner):
     }
 
     index: Any = "mean"
-    radius: Any = "published"
-    delta: Any = 0.1
-    xi: Any = None
+    radius: str = "published"
+    delta: float = 0.1
+    xi: float | None = None
     least: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)  # α²
     share: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)  # γ²
     noise_bound: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)  # R
@@ -164,8 +164,11 @@ class WeightedOFUL(UncertaintyWeighted):
         δ, the probability that the confidence set misses the truth.
     xi : float, optional
         β itself, with ``radius="constant"``.
-    variance_floor, growth, eager, warmup
-        As for every policy on the weighted estimator.
+
+    Examples
+    --------
+    >>> WeightedOFUL(radius="constant", xi=1.0).xi
+    1.0
     """
 
     def select(self, state: WeightedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:

@@ -15,6 +15,12 @@ where              what
 
 The noise has a package of its own, :mod:`hrprob.noise`. ``files``, ``functions`` and ``sequences`` serve contexts and
 levels of one's own.
+
+Examples
+--------
+>>> problem = Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=Ball(actions=5))
+>>> problem.dimension, problem.contexts.actions
+(2, 5)
 """
 
 from hrprob.noise import NORMAL, Mixture, Noise, Normal, StudentT, TruncatedNormal

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.tables import read_number
 
 __all__ = ["check_digest", "read_context_sets", "read_contexts", "read_levels"]
 
@@ -47,7 +48,7 @@ def read_contexts(field: str, path: str | Path, first: str) -> np.ndarray:
         try:
             if len(row) != dimension + 2:
                 raise ValueError
-            place = (int(row[0]), int(row[1]))
+            place = (_whole(row[0]), _whole(row[1]))
             points[place] = [_finite(entry) for entry in row[2:]]
         except ValueError:
             remedy = f"line {line} of {path} needs two whole numbers and {dimension} finite numbers"
@@ -84,7 +85,11 @@ def read_levels(field: str, path: str | Path) -> list[float]:
 def check_digest(path: str | Path, wanted: Any) -> str | None:
     """Return the SHA-256 digest of a file, or None if there is no file; raise if it is not ``wanted``."""
     file = Path(path)
-    got = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+    try:
+        got = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+    except OSError:
+        # The one who reads its numbers says why it cannot be read.
+        got = None
     if wanted is not None and got is not None and wanted != got:
         raise InvalidInput("sha256", f"must be {got}", wanted, f"{path} is not the file that was meant")
     return got
@@ -109,8 +114,15 @@ def _text(field: str, path: str | Path) -> str:
         raise InvalidInput(field, "must be a file that can be read", str(path), reason) from None
 
 
+def _whole(entry: str) -> int:
+    number = read_number(entry)
+    if not number.is_integer():
+        raise ValueError(entry)
+    return int(number)
+
+
 def _finite(entry: str) -> float:
-    number = float(entry)
+    number = read_number(entry)
     if not math.isfinite(number):
         raise ValueError(entry)
     return number

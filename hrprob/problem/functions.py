@@ -18,6 +18,7 @@ import numpy as np
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source
+from hrprob._core.trust import check_trusted
 
 __all__ = [
     "TRIED_USERS",
@@ -40,6 +41,7 @@ def import_function(function: Any) -> Callable[..., Any]:
     module, colon, name = function.partition(":") if isinstance(function, str) else ("", "", "")
     if not (module and colon and name):
         raise InvalidInput("function", "must be a function", function, remedy)
+    check_trusted("function", function)
     try:
         imported = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:

@@ -26,6 +26,13 @@ class Known:
         How levels are distributed; a user's own is seen on arrival where ``satisfaction.seen``.
     users : float
         T, the number of users to come.
+
+    Examples
+    --------
+    >>> import hrprob
+    >>> known = hrprob.Problem().known(users=1000)
+    >>> known.dimension, known.actions, known.bounds
+    (4, 20, Bounds(theta=1.0, phi=2.0))
     """
 
     dimension: int

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.formatting import format_number
 from hrprob._core.precision import double_precision
 from hrprob.comparison.estimates import estimate, trials_needed, verdict_above
 from hrprob.estimation import glse
@@ -110,7 +111,7 @@ def remark_2(problem: Problem, errors: Errors | None = None) -> Claim:
         f"{difference.against(0, least)}, where the bounds differ by {bounds[1] - bounds[0]:.3f}"
     )
     if verdict == "undecided":
-        words += f"; it would take about {trials_needed(difference, replications, least):,.0f} replications"
+        words += f"; it would take about {format_number(trials_needed(difference, replications, least), 0)} replications"
     setting = f"contexts independent of the noise, {replications} replications"
     return Claim(
         "Remark 2: the estimate of phi converges more slowly than that of theta", setting, verdict, words

@@ -54,7 +54,7 @@ def first_users(experiment: Experiment, trials: int = 4000) -> list[FirstUser]:
 
 
 def _with_width(policy: Policy, problem: Problem, users: int) -> Policy:
-    """Return the policy with the ξ that it has in a run of so many users."""
+    """Return the policy with the ξ that it has in a run of ``users`` users."""
     if not isinstance(policy, HRUCB):
         return policy
     xi = float(policy.bind(problem, users).width.value)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hrprob.io import config
 from hrprob.io.config import Experiment
 
-__all__ = ["PANELS", "PARTS", "Part", "experiment_of", "parts_of"]
+__all__ = ["PANELS", "PARTS", "Part", "experiment_of", "name_of", "parts_of"]
 
 PANELS = ("a", "b", "c", "d", "index")
 """The panels of Figure 2, and the figure of HR-UCB with each ξ."""
@@ -85,6 +85,32 @@ PARTS = {
         {"index": ("paper", "corrected", "computed-constants", "released", "greedy", "random")},
     ),
 }
+
+
+_NAMES = {
+    "hr-ucb-k2": "HR-UCB (K = 2)",
+    "hr-ucb-k3": "HR-UCB (K = 3)",
+    "hr-ucb-k5": "HR-UCB (K = 5)",
+    "hr-ucb-k5-released-width": "HR-UCB (K = 5, released ξ)",
+    "linucb": "LinUCB",
+    "sigma-max-ucb": "σ_max-UCB",
+    "cmdp": "CMDP",
+    "cmdp-with-beta": "CMDP with β",
+    "cmdp-5-cells": "CMDP (5 cells)",
+    "cmdp-eager": "CMDP (eager)",
+    "thompson": "Thompson sampling",
+}
+
+
+def name_of(policy: str) -> str:
+    """Return a policy's name as words have it, where files have its key.
+
+    Examples
+    --------
+    >>> name_of("hr-ucb-k5"), name_of("greedy")
+    ('HR-UCB (K = 5)', 'greedy')
+    """
+    return _NAMES.get(policy, policy)
 
 
 def parts_of(panels: Iterable[str]) -> dict[str, list[str]]:

@@ -16,12 +16,13 @@ from matplotlib.figure import Figure
 
 from hrprob import plot
 from hrprob._core.errors import InvalidInput
+from hrprob._core.formatting import format_number
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.io import run_cache
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import finite_or_none, write_json
-from hrprob.io.manifest import MANIFEST, environment
-from hrprob.io.staging import whole_file
+from hrprob.io.manifest import environment, write_manifest
+from hrprob.io.netcdf import write_netcdf
 from hrprob.io.summary import summary
 from hrprob.policies import CMDP, HRUCB
 from hrprob.reproduce.claims import LEAST_TRIALS, LEAST_USERS, Claim, claims
@@ -55,6 +56,16 @@ class Reproduction(NamedTuple):
         """Return all verdicts in words, each with whether it agrees with the paper; None where it is undecided."""
         return verdicts_in_words(self.curves, self.claims, self.first_users)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return curves, verdicts, claims and the summaries of all runs, as ``summary.json`` has them."""
+        return {
+            "curves": [_plain(point._asdict()) for curve in self.curves for point in curve.points],
+            "curve_verdicts": [_curve(curve) for curve in self.curves if self.claims],
+            "first_users": [first._asdict() for first in self.first_users],
+            "claims": [claim._asdict() for claim in self.claims],
+            "policies": {part: summary(run) for part, run in self.runs.items()},
+        }
+
 
 def reproduce(
     out: str | Path,
@@ -64,6 +75,7 @@ def reproduce(
     trials: int | None = None,
     seed: int | None = None,
     quick: bool = False,
+    resume: bool = False,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> Reproduction:
@@ -79,6 +91,8 @@ def reproduce(
         Instead of 30000, 20 and 0.
     quick : bool
         Few users and trials, if these are not given.
+    resume : bool
+        Go on with an unfinished call, and refuse to if it was about something else.
     say : callable
         Called with one line of text about what is being done.
     progress : bool
@@ -93,32 +107,41 @@ def reproduce(
     """
     started = time.perf_counter()
     experiments = _experiments(panels, {"users": users, "trials": trials, "seed": seed}, quick)
-    folder = run_cache.prepare_folder(out, "reproduce", PARTS)
-    if quick:
-        say("QUICK: too few users and trials to compare anything; this only shows that it works.")
-    runs = {
-        part: run_cache.load_or_play(part, experiment, folder, say, progress)
-        for part, experiment in experiments.items()
-    }
-    say("drawing and deciding")
+    with run_cache.staged_with_parts(out, "reproduce", experiments, resume=resume) as folder:
+        if quick:
+            say("QUICK: too few users and trials to compare anything; this only shows that it works.")
+        runs = {
+            part: run_cache.load_or_play(part, experiment, folder, say, progress)
+            for part, experiment in experiments.items()
+        }
+        say("drawing and deciding")
+        reproduction, drawn = _decide_and_draw(runs, experiments, panels, say)
+        for name, figure in drawn.items():
+            plot.save(figure, folder.result, name)
+        _write(folder.result, reproduction, list(drawn), experiments, quick, started)
+    return reproduction
+
+
+def _decide_and_draw(
+    runs: dict[str, xarray.Dataset],
+    experiments: dict[str, Experiment],
+    panels: Sequence[str],
+    say: Callable[[str], None],
+) -> tuple[Reproduction, dict[str, Figure]]:
     by_setting = {setting: _by_panel(runs, setting, panels) for setting in _SETTINGS}
     decided = _large_enough(experiments)
     if not decided:
-        say(f"no verdicts: they take {LEAST_USERS:,} users and {LEAST_TRIALS} trials at least")
-    curves = compare_curves(by_setting["released"])
+        say(f"no verdicts: they take {format_number(LEAST_USERS)} users and {LEAST_TRIALS} trials at least")
     reproduction = Reproduction(
         runs,
-        curves,
+        compare_curves(by_setting["released"]),
         _claims(by_setting, experiments) if decided else [],
         first_users(experiments["released"]) if decided and "released" in experiments else [],
     )
     drawn = _draw(by_setting)
     if "index" in runs:
         drawn["index"] = figure_index(runs["index"], _bounds(experiments["index"], runs["index"]))
-    for name, figure in drawn.items():
-        plot.save(figure, folder, name)
-    _write(folder, reproduction, list(drawn), experiments, quick, started)
-    return reproduction
+    return reproduction, drawn
 
 
 def _experiments(panels: Sequence[str], sizes: dict[str, int | None], quick: bool) -> dict[str, Experiment]:
@@ -197,7 +220,7 @@ def _bounds(experiment: Experiment, run: xarray.Dataset) -> dict[str, np.ndarray
     bounds = {}
     for version in ("paper", "corrected"):
         sets = ConfidenceSets(
-            variance_max=policy.variance_max,
+            variance_max=float(policy.variance_max or problem.link(problem.bounds.phi)),
             dimension=problem.dimension,
             ridge=policy.ridge,
             slope=problem.link.slope,
@@ -217,23 +240,20 @@ def _write(
     quick: bool,
     started: float,
 ) -> None:
-    """Write summary, results, page and manifest, each file whole or not at all."""
+    """Write summary, results, page and manifest into a folder that has the figures."""
     first = next(iter(experiments.values()))
-    with whole_file(folder / "summary.json") as path:
-        write_json(path, _summary(reproduction, quick))
-    with whole_file(folder / "results.nc") as path:
-        xarray.DataTree.from_dict(reproduction.runs).to_netcdf(path, engine="h5netcdf")
-    with whole_file(folder / "report.html") as path:
-        write_page(
-            path,
-            reproduction.curves,
-            reproduction.claims,
-            reproduction.first_users,
-            drawn,
-            folder,
-            quick,
-            first,
-        )
+    write_json(folder / "summary.json", {"quick": quick} | reproduction.to_dict())
+    write_netcdf(xarray.DataTree.from_dict(reproduction.runs), folder / "results.nc")
+    write_page(
+        folder / "report.html",
+        reproduction.curves,
+        reproduction.claims,
+        reproduction.first_users,
+        drawn,
+        folder,
+        quick,
+        first,
+    )
     facts = {
         "program": "hrprob",
         "job": "reproduce",
@@ -242,19 +262,7 @@ def _write(
         "seed": first.seed,
         "wall_seconds": time.perf_counter() - started,
     }
-    with whole_file(folder / MANIFEST) as path:
-        write_json(path, facts | environment())
-
-
-def _summary(reproduction: Reproduction, quick: bool) -> dict[str, Any]:
-    return {
-        "quick": quick,
-        "curves": [_plain(point._asdict()) for curve in reproduction.curves for point in curve.points],
-        "curve_verdicts": [_curve(curve) for curve in reproduction.curves if reproduction.claims],
-        "first_users": [first._asdict() for first in reproduction.first_users],
-        "claims": [claim._asdict() for claim in reproduction.claims],
-        "policies": {part: summary(run) for part, run in reproduction.runs.items()},
-    }
+    write_manifest(folder, facts | environment())
 
 
 def _curve(curve: CurveVerdict) -> dict[str, Any]:

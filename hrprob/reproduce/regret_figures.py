@@ -189,7 +189,9 @@ def figure_index(run: xarray.Dataset, bounds: dict[str, np.ndarray]) -> Figure:
             _draw_curve(axes, run, str(name), logarithmic=True)
         users = run.user.values
         for (version, bound), line in zip(bounds.items(), ((0, (1, 1)), "--"), strict=False):
-            axes.plot(users, bound, color="#7F0000", lw=1.0, ls=line, label=f"Theorem 3, {version}")
+            axes.plot(
+                users, bound, color="#7F0000", lw=1.0, ls=line, label=f"Theorem 3, {version}, $C_3=C_4=1$"
+            )
         # The regret of the first few users is noise, and would take up half of the axis.
         axes.set(xscale="log", yscale="log", xlabel="users", ylabel="pseudo regret (rounds)")
         axes.set_xlim(10, users[-1])

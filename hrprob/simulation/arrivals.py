@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.compiled import program
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Source
 from hrprob.lifetime import oracle
@@ -35,6 +36,21 @@ class Arrivals(NamedTuple):
     value: jax.Array  # (users, actions, trials)
     best: jax.Array  # (users, trials) the oracle's value
 
+    @classmethod
+    def shapes(cls, problem: Problem, users: int, trials: int) -> Arrivals:
+        """Return the shapes of a chunk of ``users`` in a block of ``trials``, to compile for before it is made."""
+        actions = problem.contexts.actions
+        inner: list[tuple[int, ...]] = [
+            (actions, problem.dimension),
+            (),
+            (BLOCK_OF_ROUNDS,),
+            *[(actions,)] * 3,
+            (),
+        ]
+        numbers: Any = jax.ShapeDtypeStruct((users,), np.dtype(np.uint32))
+        floats: Any = [jax.ShapeDtypeStruct((users, *shape, trials), np.dtype(float)) for shape in inner]
+        return cls(numbers, *floats)
+
 
 def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> Arrivals:
     """Return these users of these trials.
@@ -52,7 +68,7 @@ def checked_arrivals(
     first_users: int | None = None,
     first_trials: int | None = None,
 ) -> Arrivals:
-    """Return these users of these trials; raise unless what somebody's functions return can be played.
+    """Return these users of these trials; raise unless what a user's own functions return can be played.
 
     All other contexts and levels are checked when the problem is made. Only the ``first_users`` and
     ``first_trials`` (by default all) are checked; others fill a chunk up and do not count.
@@ -85,7 +101,7 @@ def noise_of_rounds(
     return [noise[user][: int(number)] for user, number in enumerate(rounds)]
 
 
-@jax.jit
+@program()
 def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Any:
     source = Source(keys, users)
     return (
@@ -95,7 +111,7 @@ def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array)
     )
 
 
-@jax.jit
+@program()
 def _arrive(problem: Problem, users: jax.Array, drawn: Any, beta: jax.Array, noise: jax.Array) -> Arrivals:
     contexts = problem.contexts.place(drawn)
     mean = _along(contexts, problem.theta)

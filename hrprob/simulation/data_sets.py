@@ -73,7 +73,7 @@ class DataSets(NamedTuple):
     played: np.ndarray  # (sets, users) rounds played, recorded or not
     # (sets, users, k) of the first k rounds; past ``played`` they mean nothing, and k may be 0
     outcomes: np.ndarray
-    fresh: np.ndarray  # (sets, points, d) contexts that nobody was served
+    fresh: np.ndarray  # (sets, points, d) contexts that no user was served
     fresh_beta: np.ndarray  # (sets, points)
 
     def of_kind(self, kind: type) -> Data:
@@ -106,7 +106,7 @@ class _Record:
 
 @record(static=("eager",))
 class CappedPolicy(Policy):
-    """A policy that hears at most ``cap`` rounds of a stay, a stopping rule known beforehand."""
+    """A policy that observes at most ``cap`` rounds of a stay, a stopping rule known beforehand."""
 
     inner: Any = None
     cap: Any = math.inf
@@ -175,7 +175,7 @@ def gather(
     cap : float
         Most rounds recorded of a stay.
     fresh : int
-        Contexts, with levels, that are drawn like those of a user and served to nobody.
+        Contexts, with levels, that are drawn like those of a user and served to no user.
     report : callable
         Called now and then with the number of users just served.
     """
@@ -263,7 +263,7 @@ def check_users(users: Iterable[int], data: DataSets) -> None:
 
 
 def check_fresh(data: DataSets) -> None:
-    """Raise unless the data sets have contexts that nobody was served."""
+    """Raise unless the data sets have contexts that no user was served."""
     if not data.fresh.shape[1]:
         remedy = "posteriors are looked at there; gather with fresh = 8"
         raise InvalidInput("fresh", "must be at least 1", 0, remedy)

@@ -4,19 +4,22 @@ The work is cut into blocks of trials and chunks of users (:mod:`hrprob.simulati
 arrivals of a chunk are made once and played by every policy; the chunks of a block follow each other,
 blocks and policies run side by side on the machine's cores.
 
-============  ====================================================================
-module        what it does
-============  ====================================================================
-``arrivals``  who comes: contexts, levels, noise, the oracle; made in bulk
-``serving``   how one user is served, from arrival to departure
-``programs``  the compiled programs: users of a chunk in all trials of a block
-``schedule``  blocks of trials, chunks of users
-``play``      one policy on one block; what everything that plays goes through
-``engine``    ``simulate``: all policies on all blocks
-``results``   the arrays of a run as an xarray dataset
-``truths``    a truth per trial
-``data_sets`` data sets for diagnostics, each with its own truth
-============  ====================================================================
+===============  ====================================================================
+module           what it does
+===============  ====================================================================
+``arrivals``     who comes: contexts, levels, noise, the oracle; made in bulk
+``serving``      how one user is served, from arrival to departure
+``programs``     the compiled programs: users of a chunk in all trials of a block
+``schedule``     blocks of trials, chunks of users
+``play``         one policy on one block; what everything that plays goes through
+``engine``       ``simulate``: all policies on all blocks
+``results``      the arrays of a run as an xarray dataset
+``checkpoints``  how far each block has come, kept for a later process
+``progress``     how far a run is, for people who wait
+``cost``         what takes much longer than usual, said beforehand
+``truths``       a truth per trial
+``data_sets``    data sets for diagnostics, each with its own truth
+===============  ====================================================================
 """
 
 from __future__ import annotations
@@ -26,25 +29,33 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import xarray
 
 from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import MOST_TRIALS, check_run, trial_keys
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+from hrprob.simulation.checkpoints import BlockProgress, ChunkStore
+from hrprob.simulation.cost import slow_policies
 from hrprob.simulation.play import Piece, Play
+from hrprob.simulation.programs import Keys
+from hrprob.simulation.progress import Progress
 from hrprob.simulation.results import Recorder, kept_users
 from hrprob.simulation.schedule import MOST_TRIALS_IN_BLOCK, Chunk, Schedule, arriving
 
-__all__ = ["bind", "check_problem", "named", "simulate"]
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["bind", "check_policy", "check_problem", "named", "simulate"]
 
 T = TypeVar("T")
 
 
+@nearest_keywords
 def simulate(
     problem: Problem,
     policies: Mapping[str, Policy] | Sequence[Policy] | Policy,
@@ -57,6 +68,7 @@ def simulate(
     block: int | None = None,
     workers: int | None = None,
     progress: bool | Callable[[int], None] = False,
+    store: ChunkStore | None = None,
 ) -> xarray.Dataset:
     """Play ``policies`` on ``problem`` and return regret, lifetime and action of every user.
 
@@ -81,7 +93,10 @@ def simulate(
         Trials batched together and threads; by default what suits the machine. Neither
         changes the results.
     progress : bool or callable
-        Show a progress bar, or call this with the number of user-trials just played.
+        Show progress on stderr (a bar on a terminal, lines elsewhere), with a note beforehand where a policy
+        will take tens of times longer than usual; or call this with the number of user-trials just played.
+    store : ChunkStore, optional
+        Where finished chunks are kept now and then; what it has is not played again.
 
     Returns
     -------
@@ -112,8 +127,10 @@ def simulate(
     recorder = Recorder(
         problem, list(chosen), kept_users(users, keep, len(chosen) * trials), numbers, users, seed
     )
-    with _reporting(progress, len(chosen) * users * trials) as report, double_precision():
+    with Progress(progress, len(chosen) * users * trials) as report, double_precision():
         bound = {name: bind(name, policy, problem, users) for name, policy in chosen.items()}
+        for line in slow_policies(bound, users, trials):
+            report.note(line)
         schedule = Schedule(
             problem,
             users=users,
@@ -121,7 +138,7 @@ def simulate(
             warmup=max(policy.warmup for policy in bound.values()),
             block=MOST_TRIALS_IN_BLOCK if block is None else block,
         )
-        _play(problem, bound, schedule, workers or os.cpu_count() or 1, recorder, report)
+        _play(problem, bound, schedule, workers or os.cpu_count() or 1, recorder, report, store)
     return recorder.dataset(chosen)
 
 
@@ -150,13 +167,16 @@ def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[st
     for name, policy in chosen.items():
         if not isinstance(name, str) or not name:
             raise InvalidInput("policies", "must go by names of text", name, "quote it")
-        if isinstance(policy, type) and issubclass(policy, Policy):
-            raise InvalidInput("policies", "must be policies", policy, f"call it: {policy.__name__}()")
-        if not isinstance(policy, Policy):
-            raise InvalidInput(
-                "policies", "must be policies", policy, f"see {name!r}; `hrprob policies` lists them"
-            )
+        check_policy(policy, "policies", "must be policies", f"see {name!r}; ")
     return chosen
+
+
+def check_policy(policy: Any, field: str = "policy", must: str = "must be a policy", where: str = "") -> None:
+    """Raise unless it is a policy."""
+    if isinstance(policy, type) and issubclass(policy, Policy):
+        raise InvalidInput(field, must, policy, f"call it: {policy.__name__}()")
+    if not isinstance(policy, Policy):
+        raise InvalidInput(field, must, policy, f"{where}`hrprob policies` lists them")
 
 
 def check_problem(problem: Any) -> None:
@@ -179,13 +199,30 @@ def _play(
     schedule: Schedule,
     workers: int,
     recorder: Recorder,
-    report: Callable[[int], None],
+    report: Progress,
+    store: ChunkStore | None,
 ) -> None:
     stop = threading.Event()
-    with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(workers) as blocks:
+    with (
+        ThreadPoolExecutor(workers) as pool,
+        ThreadPoolExecutor(workers) as compilers,
+        ThreadPoolExecutor(workers) as blocks,
+    ):
         playing = [
-            blocks.submit(_play_block, problem, policies, schedule, block, pool, recorder, report, stop)
-            for block in schedule.blocks
+            blocks.submit(
+                _play_block,
+                problem,
+                policies,
+                schedule,
+                block,
+                pool,
+                compilers,
+                recorder,
+                report,
+                stop,
+                BlockProgress(store, number, block, recorder),
+            )
+            for number, block in enumerate(schedule.blocks)
         ]
         try:
             for block in playing:
@@ -203,26 +240,44 @@ def _play_block(
     schedule: Schedule,
     block: np.ndarray,
     pool: ThreadPoolExecutor,
+    compilers: ThreadPoolExecutor,
     recorder: Recorder,
-    report: Callable[[int], None],
+    report: Progress,
     stop: threading.Event,
+    progress: BlockProgress,
 ) -> None:
     with double_precision():
         keys, trials = trial_keys(recorder.seed, block), schedule.real(block)
     begun = {
-        name: pool.submit(_timed, Play, problem, policy, keys, schedule.users)
+        name: pool.submit(_timed, _begin, name, problem, policy, keys, schedule.users, report)
         for name, policy in policies.items()
     }
     plays = {name: future.result()[0] for name, future in begun.items()}
-    for chunk in arriving(problem, keys, schedule, trials, pool):
+    with double_precision():
+        progress.restore(plays)
+    # Programs are compiled while the first arrivals are made. A policy is sent to the pool when its program is
+    # ready: its workers never wait for a compiler.
+    programs = {
+        name: compilers.submit(_timed, play.prepare, problem, schedule) for name, play in plays.items()
+    }
+    for chunk in arriving(problem, keys, schedule, trials, pool, after=progress.chunks):
         if stop.is_set():
             return
-        moves = {name: pool.submit(_timed, _pieces, play, chunk) for name, play in plays.items()}
         recorder.add_best(block, chunk)
+        moves, spent = {}, {}
+        for name, play in plays.items():
+            programs[name].result()[0].result()
+            moves[name] = pool.submit(_timed, _pieces, play, chunk)
         for name, move in moves.items():
-            pieces, seconds = move.result()
-            recorder.add(name, block, chunk, pieces, seconds)
-            report(len(chunk.users) * trials)
+            pieces, spent[name] = move.result()
+            recorder.add(name, block, chunk, pieces, spent[name])
+            report.played(name, len(chunk.users) * trials)
+        progress.finished(chunk, plays, spent)
+
+
+def _begin(name: str, problem: Problem, policy: Policy, keys: Keys, users: int, report: Progress) -> Play:
+    report.compiling(name)
+    return Play(problem, policy, keys, users)
 
 
 def _pieces(play: Play, chunk: Chunk) -> list[Piece]:
@@ -235,24 +290,3 @@ def _timed(function: Callable[..., T], *args: Any) -> tuple[T, float]:
         start = time.perf_counter()
         result = function(*args)
         return result, time.perf_counter() - start
-
-
-class _reporting:
-    """A progress bar, somebody's callback, or nothing."""
-
-    def __init__(self, progress: bool | Callable[[int], None], total: int) -> None:
-        self._progress, self._total = progress, total
-
-    def __enter__(self) -> Callable[[int], None]:
-        if callable(self._progress):
-            return self._progress
-        from tqdm import tqdm
-
-        self._bar = tqdm(
-            total=self._total, unit=" users", unit_scale=True, disable=not self._progress, leave=False
-        )
-        return lambda played: self._bar.update(played) and None
-
-    def __exit__(self, *error: object) -> None:
-        if not callable(self._progress):
-            self._bar.close()

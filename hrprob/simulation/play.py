@@ -9,6 +9,7 @@ play the same game.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 import jax
@@ -17,6 +18,7 @@ import numpy as np
 from hrprob._core.errors import InvalidInput
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+from hrprob.simulation.arrivals import Arrivals
 from hrprob.simulation.programs import Carry, Keys, Observer, Played, advance, begin, fit_keys
 from hrprob.simulation.schedule import Chunk, Schedule, arriving
 from hrprob.simulation.truths import SHARED, OwnNumbers
@@ -88,12 +90,28 @@ class Play:
         """The policy's state after the last user served."""
         return self._carry.learning.state
 
+    @property
+    def carry(self) -> list[np.ndarray]:
+        """All that decides how the play goes on, as plain arrays."""
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(self._carry)]
+
+    def set_carry(self, leaves: Sequence[np.ndarray]) -> None:
+        """Go on from where a play of the same policy had this :attr:`carry`."""
+        self._carry = jax.tree.unflatten(
+            jax.tree.structure(self._carry), [jax.device_put(leaf) for leaf in leaves]
+        )
+
+    def prepare(self, problem: Problem, schedule: Schedule) -> Future[Any]:
+        """Compile the program that serves the chunks of a schedule; the future is done when it is ready."""
+        shapes = Arrivals.shapes(problem, schedule.chunk_size, schedule.block_size)
+        return advance.prepare(*self._arguments(shapes, 0, 0), **self._options)
+
     def advance(self, chunk: Chunk) -> Iterator[Piece]:
-        """Serve the users of a chunk; yield those who count, in one piece or up to each stop."""
+        """Serve the users of a chunk; yield those after the warm-up, in one piece or up to each stop."""
         warmup = min(max(self._policy.warmup - chunk.before, 0), chunk.warmup)
         if warmup:
             self._serve(chunk, 0, warmup)
-            # Their cost is nobody's regret. Zeros come from NumPy, for which nothing is compiled.
+            # Warm-up users have no part in the regret. Zeros come from NumPy, for which nothing is compiled.
             nothing = np.zeros(self._carry.regret.shape)
             self._carry = self._carry._replace(regret=jax.device_put(nothing))
         if not chunk.users:
@@ -113,19 +131,15 @@ class Play:
             first = end + 1
 
     def _serve(self, chunk: Chunk, low: int, high: int) -> Played:
-        self._carry, played = advance(
-            self._rules,
-            self._policy,
-            self._keys,
-            self._carry,
-            chunk.arrived,
-            low,
-            high,
-            self._own,
-            warms=self._policy.warmup > 0,
-            observe=self._observe,
-        )
+        self._carry, played = advance(*self._arguments(chunk.arrived, low, high), **self._options)
         return played
+
+    def _arguments(self, arrived: Arrivals, low: int, high: int) -> Any:
+        return self._rules, self._policy, self._keys, self._carry, arrived, low, high, self._own
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"warms": self._policy.warmup > 0, "observe": self._observe}
 
     def _pause(self, user: int) -> None:
         learning = self._carry.learning

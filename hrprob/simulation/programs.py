@@ -12,7 +12,6 @@ the trials on its last axis.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from hrprob._core.compiled import program
 from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem.stay_rules import StayRules
@@ -56,9 +56,9 @@ class Played(NamedTuple):
     observed: Any  # each (users, ..., trials)
 
 
-@jax.jit
+@program()
 def begin(policy: Policy, keys: Keys, own: OwnNumbers = SHARED) -> Carry:
-    """Return a policy's state before anybody has come."""
+    """Return a policy's state before the first user."""
     trials = keys[0].shape[0]
 
     def one(own: OwnNumbers) -> Learning:
@@ -67,7 +67,7 @@ def begin(policy: Policy, keys: Keys, own: OwnNumbers = SHARED) -> Carry:
     return Carry(jax.vmap(one, -1, -1, axis_size=trials)(own), jnp.zeros(trials))
 
 
-@functools.partial(jax.jit, static_argnames=("warms", "observe"))
+@program(static=("warms", "observe"))
 def advance(
     rules: StayRules,
     policy: Policy,

@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import jax
 import numpy as np
-import xarray
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.memory import check_memory
 from hrprob._core.records import describe
-from hrprob.policies.base import Policy
+from hrprob.policies.base import POLICIES, Policy
 from hrprob.problem import Problem
+from hrprob.simulation.misspecification import as_json, misspecified
 from hrprob.simulation.play import Piece
 from hrprob.simulation.schedule import Chunk
 
-__all__ = ["Recorder", "kept_users", "summary_users"]
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["Recorder", "kept_users", "oracles_of", "summary_users"]
 
 MOST_ENTRIES = 20_000_000
+# Of regret, lifetime, action and optimal, for one user of one policy.
+_BYTES_PER_ENTRY = 8 + 8 + 4 + 1
 
 
 class _Timing(NamedTuple):
@@ -58,6 +63,9 @@ def kept_users(users: int, keep: str | int, rows: int) -> np.ndarray:
         step = int(keep)
     else:
         raise InvalidInput("keep", 'must be "auto", "all" or a whole number', keep, "it thins the users")
+    size = rows * (users // step + users // 1000 + 1) * _BYTES_PER_ENTRY
+    remedy = f"{users} users, {rows} times (policies × trials); keep fewer users, or play fewer trials"
+    check_memory("keep", keep, size, remedy)
     return np.union1d(np.arange(1, users + 1, step), summary_users(users))
 
 
@@ -70,6 +78,25 @@ def summary_users(users: int) -> np.ndarray:
     [1, 1001, 2001, 2500]
     """
     return np.union1d(np.arange(1, users + 1, 1000), [users])
+
+
+def oracles_of(result: xarray.Dataset) -> tuple[str, ...]:
+    """Return the oracles of a result: they know the truth and learn nothing, so they are not compared with others.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> described = '{"best": {"kind": "oracle"}, "greedy": {"kind": "greedy"}}'
+    >>> oracles_of(xarray.Dataset(coords={"policy": ["best", "greedy"]}, attrs={"policies": described}))
+    ('best',)
+    """
+    described, kinds = json.loads(result.attrs.get("policies", "{}")), POLICIES.kinds()
+    # A kind that is not imported here counts as a policy that learns.
+    return tuple(
+        name
+        for name in map(str, result.policy.values)
+        if name in described and kinds.get(described[name]["kind"], Policy).is_oracle
+    )
 
 
 class Recorder:
@@ -120,18 +147,58 @@ class Recorder:
         self._best[rows, span] = best[places].T
         self._best_total[rows] += best.sum(axis=0)
 
+    def records(self, block: np.ndarray, low: int, stop: int) -> tuple[dict[str, np.ndarray], int]:
+        """Return what was taken in for a block from column ``low`` up to before user ``stop``, and the next column."""
+        rows, _ = self._rows(block)
+        high = int(np.searchsorted(self.kept, stop))
+        taken = {name: array[:, rows, low:high] for name, array in self._by_policy().items()}
+        return taken | {"best": self._best[rows, low:high]}, high
+
+    def sums(self, block: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the sums over all users so far, of a block."""
+        rows, _ = self._rows(block)
+        return {"total": self._total[:, rows], "best_total": self._best_total[rows]}
+
+    def restore(
+        self, block: np.ndarray, records: Sequence[Mapping[str, np.ndarray]], state: Mapping[str, np.ndarray]
+    ) -> None:
+        """Take in :meth:`records` and :meth:`sums` of a block that an earlier process played."""
+        rows, _ = self._rows(block)
+        low = 0
+        for taken in records:
+            high = low + taken["best"].shape[-1]
+            for name, array in self._by_policy().items():
+                array[:, rows, low:high] = taken[name]
+            self._best[rows, low:high] = taken["best"]
+            low = high
+        self._total[:, rows], self._best_total[rows] = state["total"], state["best_total"]
+        if state["users"]:
+            for name, seconds in zip(self.names, state["seconds"], strict=True):
+                self._timings[name].append(_Timing(float(seconds), int(state["users"]), first=False))
+
+    def _by_policy(self) -> dict[str, np.ndarray]:
+        return {
+            "regret": self._regret,
+            "lifetime": self._lifetime,
+            "action": self._action,
+            "optimal": self._optimal,
+        }
+
     def _rows(self, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of these trials, and which of them were asked for: the last block is filled up."""
         real = block < self.trials.stop
         return block[real] - self.trials.start, real
 
     def _kept_of(self, chunk: Chunk) -> tuple[slice, np.ndarray]:
-        """Return the columns of the users of a chunk that are kept, and their places among those who count."""
+        """Return the columns of the users of a chunk that are kept, and their places among those after the warm-up."""
         low, high = np.searchsorted(self.kept, [chunk.users.start, chunk.users.stop])
         return slice(low, high), self.kept[low:high] - chunk.users.start
 
     def dataset(self, policies: Mapping[str, Policy]) -> xarray.Dataset:
         """Return all of it."""
+        # Imported here: it takes as long as NumPy and JAX's core together, and nobody needs it to begin a run.
+        import xarray
+
         axes = ("policy", "trial", "user")
         unit = self.problem.objective.unit
         return xarray.Dataset(
@@ -164,9 +231,9 @@ class Recorder:
             attrs={
                 "seed": self.seed,
                 "users": self.users,
-                "problem": _as_json(describe(self.problem)),
-                "policies": _as_json({name: describe(policy) for name, policy in policies.items()}),
-                "misspecified": _as_json(_misspecified(self.problem, policies)),
+                "problem": as_json(describe(self.problem)),
+                "policies": as_json({name: describe(policy) for name, policy in policies.items()}),
+                "misspecified": as_json(misspecified(self.problem, policies)),
             },
         )
 
@@ -180,43 +247,15 @@ class Recorder:
         return rate * sum(timing.users for timing in timings)
 
 
-def _misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, Any]:
-    """Return the policies that assume a part of the problem to be other than it is, and what they assume."""
-    misspecified: dict[str, Any] = {}
-    for name, policy in policies.items():
-        for part, belief in policy.assumptions(problem).items():
-            truth = getattr(problem, part)
-            if belief is truth:
-                continue
-            # As JSON: distributions are equal only if they are the same object.
-            believed, true = (json.loads(_as_json(describe(value))) for value in (belief, truth))
-            if believed != true:
-                misspecified.setdefault(name, {})[part] = believed
-    return misspecified
-
-
-def _as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    """Return plain data for what JSON cannot hold: arrays as lists, other values by kind and numbers."""
-    if isinstance(value, np.ndarray | np.generic | jax.Array):
-        return np.asarray(value).tolist()
-    leaves = jax.tree.leaves(value)
-    if any(leaf is value for leaf in leaves):
-        return str(value)
-    return {"kind": type(value).__name__, "values": leaves}
-
-
 def _counted(chunk: Chunk) -> slice:
-    """Return the rows of a chunk's arrays that belong to users who count."""
+    """Return the rows of a chunk's arrays that belong to users after the warm-up."""
     return slice(chunk.warmup, chunk.warmup + len(chunk.users))
 
 
 def _is_best(chunk: Chunk, places: np.ndarray, trials: np.ndarray, action: np.ndarray) -> np.ndarray:
     """Say which of the actions (places, trials) had the best value."""
-    value = np.asarray(chunk.arrived.value)[_counted(chunk)][places][..., trials]
-    best = np.asarray(chunk.arrived.best)[_counted(chunk)][places][:, trials]
-    chosen = np.take_along_axis(value, action[:, None], axis=1)[:, 0]
+    rows, columns = (chunk.warmup + places)[:, None], np.flatnonzero(trials)
+    # Only the chosen values are read: a copy of all would cost more than everything else that is recorded.
+    chosen = np.asarray(chunk.arrived.value)[rows, action, columns]
+    best: np.ndarray = np.asarray(chunk.arrived.best)[rows, columns]
     return chosen >= best

@@ -1,8 +1,8 @@
 """How the work is cut: blocks of trials, chunks of users.
 
-The warm-up users come first, then those who count. Both are cut into chunks of one length, so that
+The warm-up users come first, then the users of the run. Both are cut into chunks of one length, so that
 one program makes all arrivals; the last chunk and the last block are filled up with users and trials
-that nobody asked for. No result depends on how the work is cut: a random number is a function of
+whose results are dropped. No result depends on how the work is cut: a random number is a function of
 seed, trial, user and purpose.
 """
 
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hrprob._core.memory import check_memory
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import WARMUP_USERS
 from hrprob.problem import Problem
@@ -27,7 +28,7 @@ MOST_TRIALS_IN_BLOCK = 32
 # Numbers in the contexts of a chunk: 8 MB, which the second-level cache still helps with.
 MOST_CONTEXT_NUMBERS = 2**20
 LEAST_CHUNK = 16
-# Room for warm-up users is made in steps of so many: short runs with a few more or less share programs.
+# Room for warm-up users grows in steps of this size, so that runs with nearly as many share programs.
 WARMUP_STEP = 16
 
 
@@ -36,11 +37,11 @@ class Chunk(NamedTuple):
 
     before: int  # how many users, warm-up users first, came in earlier chunks
     warmup: int  # how many warm-up users it begins with
-    users: range  # numbers of those who count, from 1; they follow the warm-up users
+    users: range  # numbers of the users after the warm-up, from 1
     arrived: Arrivals  # all of them, and who fills the chunk up
 
     def place(self, user: int) -> int:
-        """Return the place of a user who counts in the arrays of the chunk."""
+        """Return the place of a user after the warm-up in the arrays of the chunk."""
         return self.warmup + user - self.users.start
 
 
@@ -52,7 +53,7 @@ class Schedule:
     problem : Problem
         Its contexts decide how many users fit into a chunk.
     users, warmup : int
-        Users who count, and those who come before them.
+        Users of the run, and warm-up users before them.
     trials : range
         The numbers of the trials.
     block, longest_chunk : int, optional
@@ -84,6 +85,10 @@ class Schedule:
         fitting = max(LEAST_CHUNK, MOST_CONTEXT_NUMBERS // numbers)
         room = users + -(-warmup // WARMUP_STEP) * WARMUP_STEP
         self.chunk_size = int(min(room, longest_chunk or fitting, fitting))
+        # A context and two more numbers (its value, its standard deviation) of every action, in doubles.
+        size = self.chunk_size * self.block_size * problem.contexts.actions * (problem.dimension + 2) * 8
+        remedy = f"{self.chunk_size} users of {self.block_size} trials arrive at a time; take fewer actions"
+        check_memory("problem.contexts.actions", problem.contexts.actions, size, remedy)
 
     def real(self, block: np.ndarray) -> int:
         """Return how many trials of a block were asked for; they come first."""
@@ -91,11 +96,16 @@ class Schedule:
 
 
 def arriving(
-    problem: Problem, keys: Keys, schedule: Schedule, trials: int, pool: Executor | None = None
+    problem: Problem,
+    keys: Keys,
+    schedule: Schedule,
+    trials: int,
+    pool: Executor | None = None,
+    after: int = 0,
 ) -> Iterator[Chunk]:
     """Yield the chunks of a block; with a pool, the next one is made while the caller works on one.
 
-    ``trials`` of the block were asked for. What somebody's functions return is checked for the users
+    ``trials`` of the block were asked for, and ``after`` of its chunks were played before. What a user's own functions return is checked for the users
     and trials that were asked for.
     """
     everybody, size = schedule.warmup + schedule.users, schedule.chunk_size
@@ -109,8 +119,8 @@ def arriving(
         warmup = min(max(schedule.warmup - start, 0), size)
         return Chunk(start, warmup, range(max(start - schedule.warmup, 0) + 1, max(end, 0) + 1), arrived)
 
-    starts = range(0, everybody, size)
-    if pool is None:
+    starts = range(0, everybody, size)[after:]
+    if pool is None or not starts:
         yield from map(make, starts)
         return
     coming = pool.submit(make, starts[0])

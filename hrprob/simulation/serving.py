@@ -209,7 +209,7 @@ def _serve_by_round(visit: Visit, learning: Learning) -> tuple[Learning, Served]
 
 
 def _warm_up(visit: Visit, learning: Learning) -> Learning:
-    """Serve a warm-up user; nobody asks how long the stay was or what it cost."""
+    """Serve a warm-up user; the length of the stay and its cost are not used."""
     free = jnp.zeros_like(visit.arrival.mean)
     return _play_rounds(visit, learning, lambda _, played: _at_random(visit, played), free).learning
 

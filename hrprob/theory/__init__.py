@@ -12,6 +12,11 @@
 ==================  ==============================================================================
 
 A further inequality is one entry of :data:`hrprob.theory.inequalities.INEQUALITIES`.
+
+Examples
+--------
+>>> sorted(one.key for one in INEQUALITIES)[:2]
+['lemma-1', 'lemma-1-all-n']
 """
 
 from hrprob.theory.findings import Finding, evaluate

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from hrprob._core.formatting import format_number
 from hrprob.plot.sizes import COLUMN_WIDTH
 from hrprob.plot.style import GREY, look_of, style
 from hrprob.theory.findings import Finding
@@ -133,7 +134,9 @@ def _failures(theory: Theory) -> Figure:
             axes.plot(one.share, row, "s" if last else "o", color=colour, ms=3.5)
             axes.plot([one.allowed] * 2, [row - 0.16, row + 0.16], color=GREY, lw=1.2)
         axes.set(xlim=(-0.03, 1.03), xlabel="probability of failure")
-        axes.set_title(f"{design} design (circle: 10 users, square: {ends[design]:,})", loc="left")
+        axes.set_title(
+            f"{design} design (circle: 10 users, square: {format_number(ends[design])})", loc="left"
+        )
     panels[0].set_yticks(range(len(labels)), labels)
     panels[0].set_ylim(len(labels) - 0.4, -0.6)
     return figure
@@ -150,7 +153,14 @@ def _slack(theory: Theory) -> Figure:
         for place in range(1, len(STEPS)):
             factor = means[place] / means[place - 1]
             middle = float(np.sqrt(means[place] * means[place - 1]))
-            right.text(place - 0.5, middle * 1.25, f"{factor:,.3g}", ha="right", fontsize=6, color=look.color)
+            right.text(
+                place - 0.5,
+                middle * 1.25,
+                f"{format_number(factor)}",
+                ha="right",
+                fontsize=6,
+                color=look.color,
+            )
     left.set(xscale="log", yscale="log", xlabel="user t", ylabel="regret of a user")
     left.legend(loc="lower left")
     left.set_ylim(bottom=1e-4)

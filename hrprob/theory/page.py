@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import hrprob
+from hrprob._core.formatting import format_number
 from hrprob.io.page import Report
 from hrprob.theory.figures import CAPTIONS
 from hrprob.theory.findings import Finding
@@ -46,8 +47,8 @@ def write_page(path: Path, theory: Theory, folder: Path, quick: bool) -> None:
     page = Report(
         "Stay With Me: its theory on data",
         f"{warning}Every inequality of Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), both sides computed on "
-        f"{sizes.replications:,} replications of the paper's setting (seed {theory.seed}): a fixed design of "
-        f"{sizes.rounds:,} contexts, and the contexts that HR-UCB with the released ξ picks for {sizes.users:,} users. "
+        f"{format_number(sizes.replications)} replications of the paper's setting (seed {theory.seed}): a fixed design of "
+        f"{format_number(sizes.rounds)} contexts, and the contexts that HR-UCB with the released ξ picks for {format_number(sizes.users)} users. "
         f"δ = {DELTA:g}, λ = {RIDGE:g}, K = {GROWTH:g}, σ²_max = {float(sets.variance_max):g}, C₁ = C₂ = C₃ = C₄ = 1, "
         f"sub-Gaussian scale of the noise κ = {theory.noise_scale:.4g}.",
     )
@@ -100,8 +101,8 @@ def _in_words(design: str, findings: list[Finding]) -> str:
     worst, last = max(here, key=lambda one: one.share), here[-1]
     allowed = f", {_percent(worst.allowed)} allowed" if worst.allowed else ", none allowed"
     fails = f"fails in {_percent(worst.share)} [{_percent(worst.share_low)}, {_percent(worst.share_high)}]"
-    where = f" at n = {worst.n:,.0f}" if worst.failures else ""
-    return f"{design}: {fails}{where}{allowed}; left/right {_number(last.tightness)} at n = {last.n:,.0f}"
+    where = f" at n = {format_number(worst.n, 0)}" if worst.failures else ""
+    return f"{design}: {fails}{where}{allowed}; left/right {_number(last.tightness)} at n = {format_number(last.n, 0)}"
 
 
 def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
@@ -110,13 +111,13 @@ def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
         failing, users = int(one.failing.sum()), one.failing.size
         mean = {step: float(np.mean(one.chain[step])) for step in STEPS}
         steps = ", ".join(
-            f"{mean[after] / mean[before]:,.3g} ({after.replace('_xi', ' ξ')})"
+            f"{format_number(mean[after] / mean[before])} ({after.replace('_xi', ' ξ')})"
             for before, after in pairwise(STEPS)
         )
         words = (
-            f"Proof of Theorem 3, {radius} ξ: w_t ≤ 2ξ‖x_t‖ fails for {failing:,} of {users:,} users; Σ min{{‖x_t‖², 1}} is "
+            f"Proof of Theorem 3, {radius} ξ: w_t ≤ 2ξ‖x_t‖ fails for {format_number(failing)} of {format_number(users)} users; Σ min{{‖x_t‖², 1}} is "
             f"{float(np.mean(one.potential)):.1f} on average, 2 ln det is {float(np.mean(one.log_determinant)):.1f} and its bound "
-            f"{one.potential_bound:.1f}; the regret {mean['regret']:,.0f} is enlarged by the factors {steps}"
+            f"{one.potential_bound:.1f}; the regret {format_number(mean['regret'], 0)} is enlarged by the factors {steps}"
         )
         made.append((failing == 0, words))
     for version, bound in theory.rates.items():
@@ -134,7 +135,7 @@ def _add_regret(page: Report, theory: Theory, folder: Path) -> None:
     page.heading("Where the regret bound is slack")
     page.text(
         "The proof of Theorem 3 is a chain of upper bounds on the regret; the factors between neighbours say where it is lost. "
-        f"{theory.sizes.trials} trials of {theory.sizes.users:,} users, without warm-up."
+        f"{theory.sizes.trials} trials of {format_number(theory.sizes.users)} users, without warm-up."
     )
     page.figure(folder / "slack.png", CAPTIONS["slack"])
     header = ["ξ", "quantile", "Σ w_t", "Σ 2ξ‖x‖", "largest ξ", "Cauchy", "potential"]
@@ -188,7 +189,7 @@ def _add_table(page: Report, theory: Theory, design: str) -> None:
             one.reference,
             one.statement,
             one.version,
-            f"{one.n:,.0f}",
+            f"{format_number(one.n, 0)}",
             _number(one.left_median),
             _number(one.left_90),
             _number(one.right),
@@ -220,9 +221,7 @@ def _add_table(page: Report, theory: Theory, design: str) -> None:
 
 
 def _number(value: float) -> str:
-    if math.isinf(value):
-        return "∞"
-    rounded = f"{value:,.3g}"
+    rounded = format_number(value)
     # A ratio is compared with 1, across which it must not be rounded.
     return f"{value:.6g}" if rounded == "1" and value != 1.0 else rounded
 

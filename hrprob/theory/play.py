@@ -43,7 +43,7 @@ class Sizes(NamedTuple):
     rounds: int  # of the fixed design
     users: int  # of the adaptive design
     replications: int  # of each
-    trials: int  # of the runs whose regret is taken apart; at most ``replications``
+    trials: int  # of the runs whose regret is decomposed; at most ``replications``
 
 
 SIZES = Sizes(rounds=2000, users=1000, replications=1024, trials=96)
@@ -163,7 +163,7 @@ def _levels(problem: Problem, shape: tuple[int, int], seed: int) -> np.ndarray:
 def _decompositions(
     problem: Problem, policy: HRUCB, sizes: Sizes, seed: int, released: DataSets
 ) -> tuple[dict[str, Decomposition], float]:
-    """Return the regret of HR-UCB taken apart, with the released ξ and with ξ corrected, and a random choice's cost."""
+    """Return the decomposed regret of HR-UCB, with the released ξ and with ξ corrected, and a random choice's cost."""
     # One user more than is looked at, as in the adaptive design: all share the programs that make the arrivals.
     users = sizes.users + 1
     run = simulate(problem, Random(), users=users, trials=sizes.trials, seed=seed, keep="all")

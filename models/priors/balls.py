@@ -119,7 +119,7 @@ class UniformBall(dist.Distribution):
         return BallConstraint(self.radius)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """Return draws of shape (*sample_shape, d)."""
+        """Return draws of shape ``(*sample_shape, d)``."""
         return to_ball(
             jax.random.normal(key, sample_shape + self.batch_shape + self.event_shape), self.radius
         )
@@ -146,7 +146,7 @@ class NormalBall(dist.Distribution):
         return BallConstraint(self.radius)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """Return draws of shape (*sample_shape, d): a direction, and a length by bisection."""
+        """Return draws of shape ``(*sample_shape, d)``: a direction, and a length by bisection."""
         by_direction, by_length = jax.random.split(key)
         shape = sample_shape + self.batch_shape
         direction = jax.random.normal(by_direction, shape + self.event_shape)

@@ -12,15 +12,10 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.records import describe
 from hrprob._core.registry import Registry
 from hrprob._core.tables import required_of
-from hrprob.estimation.posterior.engines import ENGINES
-from hrprob.models import MODELS
-from hrprob.models.priors import PRIORS
-from hrprob.policies import POLICIES
-from hrprob.problem.parts import PARTS
+from hrprob.kinds import FAMILIES as NAMES
+from hrprob.kinds import family as registry_of
 
-FAMILIES: dict[str, Registry[Any]] = {
-    registry.family: registry for registry in (POLICIES, MODELS, PRIORS, ENGINES, *PARTS.values())
-}
+FAMILIES: dict[str, Registry[Any]] = {name: registry_of(name) for name in NAMES}
 
 
 def level(key: Any, user: Any) -> Any:
@@ -31,7 +26,7 @@ def contexts(key: Any, user: Any) -> Any:
     return jnp.full((2, 4), 0.1)
 
 
-# What kinds need that have parameters without a default.
+# Parameters without a default, by family and kind.
 NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("contexts", "finite"): {"sets": [[[0.1, 0.2], [0.3, 0.4]]]},
     ("contexts", "sequence"): {"users": [[[0.1, 0.2], [0.3, 0.4]]]},
@@ -51,9 +46,29 @@ def table(family: str, kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_has_kinds_and_lists_them(family: str) -> None:
     listed = FAMILIES[family].describe()
-    assert [entry["kind"] for entry in listed] == list(FAMILIES[family].kinds())
+    assert [entry.kind for entry in listed] == list(FAMILIES[family].kinds())
     for entry in listed:
-        assert entry["description"], entry["kind"]
+        assert entry.description, entry.kind
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_parameter_of_every_kind_is_documented(family: str) -> None:
+    for entry in FAMILIES[family].describe():
+        for parameter in entry.parameters:
+            assert parameter.type, (entry.kind, parameter.name)
+            assert parameter.meaning, (entry.kind, parameter.name)
+            assert not parameter.meaning.startswith("As for"), (entry.kind, parameter.name)
+
+
+@pytest.mark.parametrize("registry", FAMILIES.values(), ids=lambda one: one.family)
+def test_the_module_of_a_kind_is_known_by_its_name(registry: Registry[Any]) -> None:
+    """So that a kind is found, and protected from being replaced, without importing its whole family."""
+    everyone = {kind: cls.__module__ for kind, cls in registry.kinds().items()}
+    # Other tests may have registered kinds of theirs.
+    own = {kind: module for kind, module in everyone.items() if module.startswith("hrprob.")}
+    assert own
+    assert {kind: registry.own_module(kind) for kind in own} == own
+    assert registry.own_module("no-such-kind") is None
 
 
 @EVERY_KIND

@@ -1,4 +1,4 @@
-"""Random numbers: the right generator, the right laws, and no two addresses alike."""
+"""Random numbers: the generator, the distributions, and a different number at every address."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_threefry_known_answers() -> None:
 class TestAddresses:
     """A number depends on seed, trial, user, purpose and index, and on nothing else."""
 
-    def test_of_a_single_user_and_trial(self) -> None:
+    def test_one_user_and_trial_alone_has_the_same_numbers(self) -> None:
         with double_precision():
             whole = np.asarray(source().normal(Purpose.NOISE, (INDICES,)))
             first, second = trial_keys(0, np.arange(TRIALS))
@@ -66,7 +66,7 @@ class TestAddresses:
                 assert float(alone.normal(Purpose.NOISE, (), index)) == whole[user, index, trial]
 
     @pytest.mark.parametrize("kind", ["uniform", "normal", "coarse_normal"])
-    def test_start_continues(self, kind: str) -> None:
+    def test_drawing_can_start_at_any_index(self, kind: str) -> None:
         with double_precision():
             draws = getattr(source(users=3, trials=2), kind)
             whole = np.asarray(draws(Purpose.NOISE, (INDICES,)))
@@ -85,7 +85,7 @@ class TestAddresses:
             some = np.array(trial_keys(3, np.array([7, 3])))
         np.testing.assert_array_equal(all_trials[:, [7, 3]], some)
 
-    def test_no_two_alike(self) -> None:
+    def test_no_two_addresses_have_the_same_number(self) -> None:
         """Threefry is a bijection, so different counters under one key never give the same words."""
         users = jnp.array([1, 2, 3, 2**31 - 1, WARMUP_USERS, WARMUP_USERS + 1], dtype=jnp.uint32)
         places = [0, 1, 2**16, 2**28 - 1]
@@ -102,7 +102,7 @@ class TestAddresses:
             keys = [np.array(trial_keys(seed, np.arange(1000))).T for seed in range(20)]
         assert len(np.unique(np.concatenate(keys), axis=0)) == 20 * 1000
 
-    def test_keys_of_purposes_are_no_parts_of_that_of_the_seed(self) -> None:
+    def test_keys_of_purposes_differ_from_all_other_keys_of_the_seed(self) -> None:
         with double_precision():
             split = jax.random.key_data(jax.random.split(key_of(5), 1000))
             trials = np.array(trial_keys(5, np.arange(1000))).T
@@ -118,7 +118,7 @@ class TestAddresses:
             assert float(jax.random.uniform(one)) != float(jax.random.uniform(other))
 
 
-class TestLaws:
+class TestDistributions:
     """Moments within four errors; the Kolmogorov–Smirnov distance below its 1e-4 quantile."""
 
     def test_uniform(self) -> None:
@@ -132,7 +132,7 @@ class TestLaws:
         assert stats.kstest(sample, "uniform").pvalue > 1e-4
 
     def test_uniform_uses_all_bits(self) -> None:
-        # Odd multiples of 2⁻⁵², so symmetric about 1/2; the last bit of 51 is as good as a coin.
+        # Odd multiples of 2⁻⁵², so symmetric about 1/2; the last bit of 51 is 0 or 1 with probability ½.
         units = draw("uniform").ravel() * 2.0**52
         assert np.all(units % 2 == 1)
         last = (units - 1) / 2 % 2

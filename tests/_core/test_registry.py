@@ -28,6 +28,7 @@ def shapes() -> Registry[Any]:
         area: ClassVar[int] = 0
         FILES: ClassVar[tuple[str, ...]] = ("places",)
         PARTS: ClassVar[dict[str, Any]] = {"frame": made}
+        RENAMED: ClassVar[dict[str, str]] = {"called": "name"}
         places: Any = ()
         frame: Any = None
         name: str = "p"
@@ -60,6 +61,12 @@ def test_a_kind_or_a_table_makes_an_instance(shapes: Registry[Any]) -> None:
 
 def test_a_field_that_is_none_counts_as_not_given(shapes: Registry[Any]) -> None:
     assert shapes.make({"kind": "points", "name": None}).name == "p"
+
+
+def test_an_earlier_name_of_a_field_is_understood(shapes: Registry[Any]) -> None:
+    assert shapes.make({"kind": "points", "called": "q"}).name == "q"
+    with pytest.raises(InvalidInput, match="called"):
+        shapes.make({"kind": "points", "called": "q", "name": "q"})
 
 
 def test_parts_are_made_by_their_own_registry(shapes: Registry[Any]) -> None:
@@ -145,14 +152,25 @@ def test_static_names_must_be_fields(shapes: Registry[Any]) -> None:
         shapes.register("typo", static=("nope",))(type("Typo", (), {"area": 0}))
 
 
-def test_a_kind_of_hrprobs_own_cannot_be_replaced() -> None:
-    code = """
+@pytest.mark.parametrize(("kind", "owner"), [("greedy", "greedy"), ("hr-ucb-exact", "exact_optimism")])
+def test_a_kind_of_hrprobs_own_cannot_be_replaced(kind: str, owner: str) -> None:
+    code = f"""
 import hrprob
 from hrprob.plugins import InvalidInput
 try:
-    hrprob.register("greedy")(type("Greedy", (hrprob.Policy,), {"__module__": "somebodys"}))
+    hrprob.register({kind!r})(type("Mine", (hrprob.Policy,), {{"__module__": "my_policies"}}))
 except InvalidInput as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "it belongs to Greedy of hrprob.policies.greedy" in done.stdout
+    assert f"of hrprob.policies.{owner}" in done.stdout
+
+
+def test_registering_a_policy_does_not_import_numpyro() -> None:
+    code = """
+import sys, hrprob
+hrprob.register("mine")(type("Mine", (hrprob.Policy,), {"__module__": "my_policies"}))
+print("numpyro" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

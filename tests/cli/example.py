@@ -34,3 +34,8 @@ def start(*arguments, **options):
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
     command = [sys.executable, "-m", "hrprob.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, **options)
+
+
+def only_progress(err):
+    """Return whether stderr has nothing but lines about progress."""
+    return all(line.startswith("compiling ") or "users served" in line for line in err.splitlines())

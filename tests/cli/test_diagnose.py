@@ -41,12 +41,12 @@ def file(tmp_path):
     ("options", "named"),
     [
         (["--policy", "nobody"], "--policy"),
-        (["--engine", "gibbs"], "engine"),
+        (["--engine", "gibbs"], "--engine"),
         (["--engine", "{kind = "], "--engine"),
         (["--engine", '{kind = "smc"}\nx = 3'], "--engine"),
-        (["--engine", '{kind = "nuts", chains = 0}'], "engine.chains"),
-        (["--engine", '{kind = "nuts", draws = 19}'], "engine.draws"),
-        (["--engine", '{kind = "nuts", draws = 99, chains = 1}'], "engine.draws"),
+        (["--engine", '{kind = "nuts", chains = 0}'], "--engine.chains"),
+        (["--engine", '{kind = "nuts", draws = 19}'], "--engine.draws"),
+        (["--engine", '{kind = "nuts", draws = 99, chains = 1}'], "--engine.draws"),
         (["--seed", "-1"], "--seed"),
     ],
 )

@@ -1,6 +1,7 @@
 """Parser, exit codes and signals: how the command line ends."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -9,7 +10,19 @@ import jax
 import pytest
 
 from hrprob import cli
+from hrprob.cli.main import COMMANDS
+from hrprob.cli.shared import own_kinds
+from hrprob.estimation.posterior.engines import ENGINES
+from hrprob.models import MODELS, PRIORS
 from tests.cli.example import ROOT, SMALL, start
+
+
+@pytest.mark.parametrize(
+    ("folder", "registry"),
+    [("estimation/posterior", ENGINES), ("models", MODELS), ("models/priors", PRIORS)],
+)
+def test_help_lists_the_kinds_that_are_registered(folder, registry):
+    assert own_kinds(folder) == ", ".join(registry.kinds())
 
 
 @pytest.mark.parametrize("argument", ["--help", "--version"])
@@ -35,14 +48,41 @@ def test_nothing_heavy_is_imported_to_parse():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["fly"], ["run"], ["run", "x.toml"], ["run", "x", "--users", "many"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["run", "x", "--users", "many"]])
 def test_arguments_that_do_not_parse_have_exit_code_2(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)
     assert ended.value.code == 2
     assert "usage: hrprob" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rnu", "x.toml"], "did you mean `run`?"),
+        (["run", "x.toml", "--trails", "3"], "did you mean `--trials`?"),
+        (["run", "x.toml", "--sed=3"], "did you mean `--seed`?"),
+        (["diagnose", "x.toml", "--engin=smc", "--quik"], "did you mean `--quick`?"),
+        (["reproduce", "--panel", "indx"], "did you mean `index`?"),
+    ],
+)
+def test_the_nearest_command_or_option_is_named(arguments, words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f"{words}\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_states_where_its_results_go_and_prints_json(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([command, "--help"])
+    assert ended.value.code == 0
+    said = " ".join(capsys.readouterr().out.split())
+    if command != "init":
+        assert "--json" in said
+    if "--out" in said:
+        assert re.search(r"--out DIR .*?; by default (results/|nothing is written)", said)
 
 
 def test_unusable_input_is_one_line_and_exit_code_2(tmp_path):

@@ -65,6 +65,24 @@ def test_policies_are_described_in_words_and_in_json(call):
     assert status == 0
     entries = {entry["kind"]: entry for entry in json.loads(out)}
     assert set(entries) >= {"hr-ucb", "linucb", "sigma-max-ucb", "greedy", "random", "oracle"}
-    assert all(set(entry) == {"kind", "description", "parameters"} for entry in entries.values())
-    assert entries["hr-ucb"]["parameters"]["delta"] == 0.1
-    assert entries["linucb"]["parameters"]["growth"] is None
+    parameters = {entry["name"]: entry for entry in entries["hr-ucb"]["parameters"]}
+    assert parameters["delta"] == {
+        "name": "delta",
+        "type": "float",
+        "required": False,
+        "default": 0.1,
+        "meaning": "δ, the probability that a confidence set misses the truth.",
+    }
+
+
+def test_one_policy_is_described_in_full(call):
+    status, out, _ = call("policies", "hr-ucb")
+    assert status == 0
+    assert out.startswith("hr-ucb (HRUCB in Python)\n")
+    assert "\n    delta : float, default 0.1\n        δ, the probability" in out
+    # Inherited: documented at the base of all policies on the GLSE.
+    assert "\n    ridge : float, default 1.0\n        λ, above 0.\n" in out
+    assert "Stay With Me" in out
+    status, _, err = call("policies", "hr-ucp")
+    assert status == 2
+    assert "did you mean `hr-ucb`?" in err

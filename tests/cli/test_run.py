@@ -6,12 +6,12 @@ import sys
 import pytest
 import xarray
 
-from tests.cli.example import FEW, SMALL
+from tests.cli.example import FEW, SMALL, only_progress
 
 
 def test_a_run_prints_a_table_and_leaves_its_results(call, small, tmp_path):
     status, out, err = call("run", small, "--out", "results/small", *FEW)
-    assert (status, err) == (0, "")
+    assert (status, only_progress(err)) == (0, True)
     lines = out.splitlines()
     assert lines[0].split() == ["policy", "regret", "at", "40", "mean", "lifetime", "seconds"]
     assert lines[1].startswith("Zufall ±")
@@ -64,7 +64,7 @@ def test_a_run_reports_wrong_beliefs(call, tmp_path, true, believed, words):
     problem = SMALL.partition("[run]")[0] + true
     path.write_text(f'{problem}\n[[policy]]\nkind = "greedy"\nname = "G"\n{believed}\n')
     status, out, err = call("run", path, "--out", "r", "--users", 3, "--trials", 1)
-    assert (status, err) == (0, "")
+    assert (status, only_progress(err)) == (0, True)
     assert f"\nG assumes {words}\n" in out
 
 
@@ -76,7 +76,7 @@ satisfaction = { kind = "uniform", low = -3.0, high = 1.0 }
     small.write_text(SMALL.replace("[run]", endless + "[run]"), encoding="utf-8")
     # Warnings are errors here, so the figures are drawn without one.
     status, out, err = call("run", small, "--out", "r", *FEW)
-    assert (status, err) == (0, "")
+    assert (status, only_progress(err)) == (0, True)
     assert out.count("\nnot finite: some user's level is below all outcomes of some action") == 1
 
 
@@ -105,10 +105,35 @@ def test_a_function_that_fails_late_leaves_nothing(call, small, tmp_path):
     finally:
         sys.modules.pop("somebodys_levels", None)
     assert (status, out) == (2, "")
-    assert err.count("\n") == 1
-    assert "`problem.satisfaction.function`" in err
+    *progress, complaint = err.splitlines()
+    assert only_progress("\n".join(progress))
+    assert "`problem.satisfaction.function`" in complaint
     assert "user 70" in err
     assert not (tmp_path / "r").exists()
+
+
+def test_progress_is_lines_where_stderr_is_no_terminal(call, small):
+    status, _, err = call("run", small, *FEW)
+    assert status == 0
+    compiled = [line for line in err.splitlines() if "users served" not in line]
+    assert sorted(compiled) == ["compiling Zufall ± …", "compiling oracle …"]
+    assert "\r" not in err
+
+
+def test_results_go_to_a_folder_named_like_the_file(call, small, tmp_path):
+    status, out, _ = call("run", small, *FEW)
+    assert status == 0
+    assert out.splitlines()[-1] == "results in results/run/small"
+    assert (tmp_path / "results" / "run" / "small" / "manifest.json").exists()
+
+
+def test_a_result_as_json(call, small, tmp_path):
+    status, out, _ = call("run", small, *FEW, "--json")
+    assert status == 0
+    printed = json.loads(out)
+    assert printed["out"] == "results/run/small"
+    assert printed["notes"] == []
+    assert printed["result"] == json.loads((tmp_path / printed["out"] / "summary.json").read_text("utf-8"))
 
 
 def test_a_quiet_run_that_keeps_few_users(call, small, tmp_path):

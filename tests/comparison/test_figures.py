@@ -21,7 +21,7 @@ def test_of_many_policies_the_best_are_drawn() -> None:
     others = [name for name in policies if name != "p09"]
     best = run.regret.isel(user=-1).mean("trial").sel(policy=others).to_series().sort_values(kind="stable")
     assert set(few.policy.values[1:]) == set(best.index[: figures.MOST_CURVES - 1]) or best.duplicated().any()
-    figures.plot_differences(few, found)
+    hrprob.plot.differences(few, against=found.baseline)
     # With few policies nothing changes.
     three = run.isel(policy=slice(3))
     assert figures.best_first(three, hrprob.compare(three)) is three

@@ -88,7 +88,7 @@ def test_a_limit_without_regret_decides_nothing():
     assert isinstance(test.late, Estimate)
 
 
-def test_what_falls():
+def test_falling_rates():
     assert falls(USERS, curve(np.sqrt))[0] == "holds"
     assert falls(USERS, curve(lambda t: 1.0 * t))[0] == "fails"
     # The boundary itself: t to the power of ¾.

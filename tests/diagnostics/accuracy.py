@@ -51,7 +51,7 @@ def draws(engine, stays, number, users):
 
 
 class Reference(NamedTuple):
-    """Draws of nuts, and how it fared."""
+    """Draws of nuts, and its diagnostics."""
 
     draws: np.ndarray  # (draws, 2d)
     divergences: int
@@ -74,7 +74,7 @@ def by_nuts(stays, number, users):
 
 
 def compare(engine, stays, users, references):
-    """Shift in standard deviations of the references and ratio of deviations, (sets, 2d) each."""
+    """Shift in standard deviations of the references and ratio of standard deviations, (sets, 2d) each."""
     pairs = [(draws(engine, stays, number, users), one.draws) for number, one in enumerate(references)]
     shift = [np.abs(a.mean(0) - b.mean(0)) / b.std(0) for a, b in pairs]
     ratio = [a.std(0) / b.std(0) for a, b in pairs]
@@ -101,7 +101,7 @@ def health(users, references):
 
 def main(sizes=SIZES):
     stays = gathered(max(sizes))
-    print("users  engine   largest shift θ  φ     mean shift θ  φ      ratios of deviations θ        φ")
+    print("users  engine   largest shift θ  φ     mean shift θ  φ      ratios of sds θ               φ")
     for users in sizes:
         references = [by_nuts(stays, number, users) for number in range(SETS)]
         print(health(users, references), flush=True)

@@ -120,7 +120,7 @@ def test_standard_errors_are_over_data_sets():
     ]
     scatter = np.std([float(of.coverage[0]) for of in found], ddof=1)
     stated = np.mean([float(of.se[0]) for of in found])
-    # The standard deviation of so many values has a relative error of 1/√(2 · times): four of them.
+    # The standard deviation of `times` values has a relative error of 1/√(2 · times): four of them.
     assert scatter == pytest.approx(stated, rel=4 / np.sqrt(2 * times))
 
 

@@ -9,7 +9,7 @@ import pytest
 import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob.diagnostics.designs import designs, sample_sizes
-from hrprob.diagnostics.study import study_of
+from hrprob.diagnostics.study import make_study
 from hrprob.io import config
 from hrprob.simulation.data_sets import gather
 from hrprob.simulation.truths import Truths
@@ -38,7 +38,7 @@ def test_in_the_fixed_design_contexts_do_not_depend_on_the_noise():
 @pytest.mark.parametrize("path", EXTENSIONS, ids=lambda path: path.stem)
 def test_every_extension_has_its_designs(path):
     experiment = config.read(path)
-    study = study_of(experiment.problem, experiment.policies)
+    study = make_study(experiment.problem, experiment.policies)
     found = designs(study.problem, 50, 60, study.hr_ucb, study.thompson)
     assert list(found) == ["fixed", "hr-ucb", "thompson"]
     assert found["fixed"].problem.contexts.kind == study.problem.contexts.kind

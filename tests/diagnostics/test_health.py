@@ -61,7 +61,7 @@ def test_good_chains_are_sound():
         ({"rare_tails": True}, " (tail), below 400"),
     ],
 )
-def test_bad_chains_are_not(fault, word):
+def test_bad_chains_are_not_called_sound(fault, word):
     verdict = verdict_on(chains(**fault))
     assert verdict.good is False
     assert word in verdict.words
@@ -102,7 +102,7 @@ def test_of_many_features_those_whose_chains_agree_least_are_drawn():
     assert named == {"x3", "x17", "x18", "x32"}
 
 
-def test_one_chain_has_no_ranks_and_no_energy_no_figure():
+def test_one_chain_without_energy_has_neither_figure():
     one = from_dict(
         {"posterior": {"theta": np.zeros((1, 100, 2))}, "sample_stats": {"lp": np.zeros((1, 100))}}
     )
@@ -111,8 +111,8 @@ def test_one_chain_has_no_ranks_and_no_energy_no_figure():
 
 
 @pytest.mark.parametrize(("draws", "kept"), [(1000, 500), (150, 150)])
-def test_ranks_are_of_about_as_many_draws_as_they_are_worth(draws, kept):
-    # Every value twice: half as many draws as they seem, of which a hundred a chain stay anyway.
+def test_draws_are_thinned_to_their_effective_number_before_ranking(draws, kept):
+    # Every value twice: half as many draws as they seem, of which at least a hundred per chain are kept.
     values = np.random.default_rng(3).normal(size=(4, draws // 2, 2)).repeat(2, axis=1)
     tree = health._thinned(from_dict({"posterior": {"theta": values, "phi": values}}))
     assert tree["posterior"].sizes["draw"] == pytest.approx(kept, rel=0.35)

@@ -9,13 +9,13 @@ import pytest
 import hrprob
 from hrprob.diagnostics.inputs import INPUTS, SharedInputs, _MadeOnce, table_of
 from hrprob.diagnostics.progress import Steps
-from hrprob.diagnostics.study import QUICK, study_of
+from hrprob.diagnostics.study import QUICK, make_study
 
 from .toy import toy
 
 
 def shared(problem=None, sizes=QUICK):
-    return SharedInputs(study_of(problem or hrprob.Problem()), sizes, Steps())
+    return SharedInputs(make_study(problem or hrprob.Problem()), sizes, Steps())
 
 
 def test_an_input_is_made_once_however_many_ask():

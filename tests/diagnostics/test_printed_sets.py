@@ -132,7 +132,7 @@ def test_a_new_replication_is_below_the_quantile_as_often_as_it_says(number):
     assert errors.mean() == pytest.approx(inside.std(), rel=0.25)
 
 
-def test_replications_without_so_many_rounds_count_for_nothing():
+def test_replications_with_too_few_rounds_are_left_out():
     values = np.array([[1.0, 3.0], [2.0, np.nan], [3.0, 1.0], [4.0, 2.0]])
     np.testing.assert_allclose(printed_sets._quantile(values, 0.5), [2.5, 2.0])
     fits = values[:, :, None]

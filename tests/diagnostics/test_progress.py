@@ -1,10 +1,13 @@
 """Steps and their progress bar."""
 
+import sys
+
 from hrprob.diagnostics.progress import Steps
 
 
-def test_steps_report_their_progress(capsys):
+def test_steps_report_their_progress(capsys, monkeypatch):
     said = []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Steps(said.append, progress=True, total=2) as steps:
         with steps.step("data sets", 40) as served:
             served(10)

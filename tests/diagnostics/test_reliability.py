@@ -9,7 +9,7 @@ from hrprob.diagnostics.reliability import reliability
 from .toy import predictions
 
 
-def test_probabilities_that_are_right_are_called_so():
+def test_right_probabilities_are_called_right():
     # Two tests: were they independent, p < 0.5 would have probability 0.44; were they one, 0.25. The error over 40 is 0.079.
     p = np.array([float(reliability(predictions(seed=seed)).p_value[0]) for seed in range(40)])
     assert p.min() > 1e-3
@@ -17,7 +17,7 @@ def test_probabilities_that_are_right_are_called_so():
 
 
 @pytest.mark.parametrize("sets", [32, 200])
-def test_where_hardly_anybody_leaves_probabilities_that_are_right_are_called_so(sets):
+def test_right_probabilities_are_called_right_where_few_users_leave(sets):
     # Half of the probabilities are below 0.08, a tenth below 0.0004: the lowest bins see nobody leave. A test that
     # errs in one case of 20 does so in 15 of 300, and in more than 15 + 4 * 3.8 with probability 1e-4 at most.
     rng = np.random.default_rng(sets)

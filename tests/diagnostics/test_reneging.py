@@ -20,7 +20,7 @@ from .toy import PROBLEM, TARGET, predictions, toy
 
 
 @pytest.mark.parametrize("shift", [-0.08, 0.08])
-def test_probabilities_that_are_off_are_not(shift):
+def test_wrong_probabilities_are_not_called_right(shift):
     table = predictions(shift)
     found = reliability(table)
     assert float(found.p_value[0]) < 1e-6

@@ -11,7 +11,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob.diagnostics.base import Diagnostic, ReportFigure, Verdict
 from hrprob.diagnostics.report import to_plain, to_tree, write_report
 from hrprob.diagnostics.runner import Diagnosis
-from hrprob.diagnostics.study import QUICK, study_of
+from hrprob.diagnostics.study import QUICK, make_study
 
 
 class Number(NamedTuple):
@@ -58,7 +58,7 @@ class Silent(Diagnostic[Number]):
 
 
 def diagnosis(*diagnostics, engine="laplace"):
-    study = study_of(hrprob.Problem(), engine=engine)
+    study = make_study(hrprob.Problem(), engine=engine)
     return Diagnosis(study, QUICK, diagnostics, {one.kind: one.compute(None) for one in diagnostics})
 
 

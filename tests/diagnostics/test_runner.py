@@ -15,12 +15,12 @@ from hrprob.diagnostics.report import draw_figures
 from hrprob.diagnostics.rho import Rho
 from hrprob.diagnostics.runner import diagnose, run_side_by_side
 from hrprob.diagnostics.sbc import SBC
-from hrprob.diagnostics.study import QUICK, study_of
+from hrprob.diagnostics.study import QUICK, make_study
 
 BALL = {"theta": [0.6, 0.3], "phi": [0.5, -0.9], "contexts": hrprob.Ball(actions=3)}
 
 
-def test_results_come_as_tasks_end_and_none_is_no_result():
+def test_results_come_as_tasks_end_and_none_is_skipped():
     first_is_out = threading.Event()
 
     def slow():
@@ -79,7 +79,7 @@ def test_a_step_that_fails_is_raised_while_others_still_run():
 @pytest.mark.parametrize("engine", ["nuts", "svi"])
 def test_a_sampler_is_examined_on_some_of_the_data_sets(engine):
     small = dataclasses.replace(QUICK, sets=24, sampler_sets=20, users=(10, 12), draws=99)
-    done = diagnose(study_of(hrprob.Problem(**BALL), engine=engine), small)
+    done = diagnose(make_study(hrprob.Problem(**BALL), engine=engine), small)
     assert done.result_of(Calibration).pit.sizes["data_set"] == 20
     assert done.result_of(SBC).tests[engine].attrs["data_sets"] == 20
 
@@ -88,7 +88,7 @@ def test_a_sampler_is_examined_on_some_of_the_data_sets(engine):
 def test_there_is_nothing_to_predict_where_all_users_leave():
     problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], satisfaction=hrprob.InfiniteLevels())
     small = dataclasses.replace(QUICK, sets=20, truth_sets=20)
-    done = diagnose(study_of(problem), small, diagnostics=["reneging"])
+    done = diagnose(make_study(problem), small, diagnostics=["reneging"])
     assert [(verdict.part, verdict.good) for verdict in done.verdicts] == [("reneging", None)] * 2
     assert "nothing to predict" in done.verdicts[0].words
     assert list(draw_figures(Reneging(), done.result_of(Reneging))) == []
@@ -98,7 +98,7 @@ def test_there_is_nothing_to_predict_where_all_users_leave():
 def test_a_design_without_rounds_is_left_out_and_that_is_said():
     sparing = {"HR-UCB": hrprob.HRUCB(growth=1)}  # nine rounds from nine users, where ten are wanted
     small = dataclasses.replace(QUICK, design_users=9)
-    done = diagnose(study_of(hrprob.Problem(**BALL), sparing), small, diagnostics=["rho"])
+    done = diagnose(make_study(hrprob.Problem(**BALL), sparing), small, diagnostics=["rho"])
     result = done.result_of(Rho)
     assert list(result.sets) == list(result.contributions) == ["fixed", "thompson"]
     left_out = [verdict for verdict in done.verdicts if "left out" in verdict.words]

@@ -4,19 +4,19 @@ import pytest
 
 import hrprob
 from hrprob._core.errors import InvalidInput
-from hrprob.diagnostics.study import QUICK, Sizes, study_of
+from hrprob.diagnostics.study import QUICK, Sizes, make_study
 
 
-def test_who_gathers_and_whose_posterior():
+def test_which_policy_gathers_and_which_engine_is_examined():
     problem, policies = hrprob.Problem(), {"a": hrprob.Greedy(), "b": hrprob.Thompson(engine="smc")}
-    asked = study_of(problem, policies)
+    asked = make_study(problem, policies)
     assert (asked.policy.kind, asked.engine.kind) == ("thompson", "smc")
-    asked = study_of(problem, policies, policy="a", engine="nuts")
+    asked = make_study(problem, policies, policy="a", engine="nuts")
     assert (asked.policy.kind, asked.engine.kind) == ("greedy", "nuts")
     # Data are gathered with an engine that lives in a compiled run; the one asked for is fitted to them.
-    asked = study_of(problem, {"c": hrprob.Thompson(engine="nuts")})
+    asked = make_study(problem, {"c": hrprob.Thompson(engine="nuts")})
     assert (asked.policy.engine.kind, asked.engine.kind) == ("laplace", "nuts")
-    asked = study_of(problem, {"d": hrprob.Thompson(model="student-t")}, engine="smc")
+    asked = make_study(problem, {"d": hrprob.Thompson(model="student-t")}, engine="smc")
     assert (asked.target.model.kind, asked.engine.kind) == ("student-t", "smc")
 
 
@@ -38,7 +38,7 @@ def test_who_gathers_and_whose_posterior():
         ("sets", 10, "at least 20"),
     ],
 )
-def test_sizes_that_cannot_be_are_refused(field, value, words):
+def test_unusable_sizes_are_refused(field, value, words):
     with pytest.raises(InvalidInput) as caught:
         Sizes(**{field: value})
     assert caught.value.field == field
@@ -46,15 +46,15 @@ def test_sizes_that_cannot_be_are_refused(field, value, words):
 
 
 def test_every_purpose_has_its_own_seed():
-    study = study_of(hrprob.Problem(), seed=3)
+    study = make_study(hrprob.Problem(), seed=3)
     purposes = ("truths over the prior", "data over the prior", "rho", "one of my own", "another")
     assert len({study.seed_for(purpose) for purpose in purposes}) == len(purposes)
-    assert study.seed_for("rho") == study_of(hrprob.Problem(), seed=3).seed_for("rho")
-    assert study.seed_for("rho") != study_of(hrprob.Problem(), seed=4).seed_for("rho")
+    assert study.seed_for("rho") == make_study(hrprob.Problem(), seed=3).seed_for("rho")
+    assert study.seed_for("rho") != make_study(hrprob.Problem(), seed=4).seed_for("rho")
 
 
 def test_policies_with_a_posterior_refit_as_the_sizes_say():
-    study = study_of(hrprob.Problem()).refitting(QUICK.refit)
+    study = make_study(hrprob.Problem()).refitting(QUICK.refit)
     assert study.policy.refit == study.thompson.refit == QUICK.refit
-    greedy = study_of(hrprob.Problem(), {"a": hrprob.Greedy()}, policy="a")
+    greedy = make_study(hrprob.Problem(), {"a": hrprob.Greedy()}, policy="a")
     assert greedy.refitting(QUICK.refit).policy is greedy.policy

@@ -134,7 +134,29 @@ class TestGLSE:
             GLSE(**params)
 
 
-def test_parameters_are_set_all_or_none() -> None:
+def test_projected_estimates_are_the_nearest_in_the_norm_of_v() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(12, 3)) * [1.0, 0.5, 0.2]
+    model = GLSE().fit(x, x @ [3.0, -1.0, 2.0] + rng.normal(size=12))
+    estimates, shape = (model.theta_, model.phi_), model.statistics_.gram + np.eye(3)
+    projected = model.project(bound_theta=0.7, bound=0.1)
+    for estimate, inside, bound in zip(estimates, projected, (0.7, 0.1), strict=True):
+        assert np.linalg.norm(estimate) > bound
+        assert np.linalg.norm(inside) == pytest.approx(bound, rel=1e-9)
+        # Nearest: the gradient of the distance is normal to the sphere.
+        gradient = np.asarray(shape @ (estimate - inside))
+        np.testing.assert_allclose(gradient / np.linalg.norm(gradient), inside / bound, rtol=1e-6)
+    for estimate, same in zip(estimates, model.project(bound_theta=100.0, bound=100.0), strict=True):
+        np.testing.assert_array_equal(estimate, same)
+
+
+@pytest.mark.parametrize("bounds", [{"bound_theta": 0.0}, {"bound": -1.0}])
+def test_projection_needs_balls(bounds: dict[str, float]) -> None:
+    with pytest.raises(InvalidInput, match=f"`{next(iter(bounds))}`"):
+        GLSE().fit([[1.0]], [1.0]).project(**bounds)
+
+
+def test_one_unusable_parameter_leaves_all_as_they_were() -> None:
     model = GLSE(ridge=2.0)
     with pytest.raises(InvalidInput, match="variance_floor"):
         model.set_params(ridge=3.0, variance_floor=-1.0)

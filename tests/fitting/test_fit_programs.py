@@ -116,7 +116,7 @@ def test_what_a_program_says_is_fitted(model, table, registered):
 
 
 @pytest.mark.slow
-def test_a_model_of_ones_own_is_fitted_by_all_who_can(table, registered):
+def test_a_model_of_ones_own_is_fitted_by_every_engine_that_takes_it(table, registered):
     model = own(DoubleExponential)
     by_nuts, by_svi, by_smc, by_laplace = (
         hrprob.fit(table, engine, model=model) for engine in ("nuts", "svi", "smc", "laplace")

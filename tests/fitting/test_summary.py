@@ -12,7 +12,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.posterior import Posterior
-from hrprob.fitting.summary import as_text, to_plain
+from hrprob.fitting.summary import as_table, to_plain
 from hrprob.fitting.table import Table
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Bounds
@@ -85,7 +85,7 @@ def test_a_summary_is_what_the_draws_say(posterior):
     assert posterior.divergences is None
     assert posterior.concerns() == []
     assert to_plain(summary)["phi[x2]"]["mean"] == float(row["mean"])
-    lines = as_text(summary).splitlines()
+    lines = str(as_table(summary)).splitlines()
     assert lines[0].split() == ["parameter", "mean", "sd", "10%", "90%", "mcse"]
     assert len({len(line) for line in lines}) == 1
     with pytest.raises(InvalidInput):

@@ -1,4 +1,4 @@
-"""What a tree imagines before any data, and anew after them."""
+"""Prior and posterior predictive draws in a tree."""
 
 import arviz_stats
 import numpy as np
@@ -22,7 +22,7 @@ def test_new_outcomes_have_noise_of_their_own(engine):
     tree = posterior.to_datatree()
     without = posterior.to_datatree(prior=False)
     assert set(tree.children) - set(without.children) == {"prior", "prior_predictive"}
-    # What is drawn anew from the posterior does not depend on it.
+    # Posterior predictive draws do not depend on it.
     assert without["posterior_predictive"].equals(tree["posterior_predictive"])
     for group in ("prior", "posterior"):
         drawn = (tree[group]["theta"], tree[group]["phi"], tree[f"{group}_predictive"]["r"])
@@ -72,7 +72,7 @@ def test_a_tree_has_what_arviz_looks_for(table, posterior):
     np.testing.assert_allclose(again.std((0, 1)), spread, rtol=0.08)
     prior = tree["prior"]["phi"].values
     assert stats.kstest((np.linalg.norm(prior[0], axis=-1) / 2) ** 2, "uniform").pvalue > 1e-4
-    # The sum of ln p(r | draws) averaged over draws, less what each round told of itself.
+    # The sum of ln p(r | draws) averaged over draws, minus the effect of each round on its own prediction.
     most = float(np.log(np.exp(wanted).mean((0, 1))).sum())
     assert most - 10 < float(arviz_stats.loo(tree).elpd) < most
     small = posterior.to_datatree(pointwise=False)
@@ -135,11 +135,11 @@ def test_a_file_is_written_whole_or_not_at_all(posterior, tmp_path, monkeypatch)
     path = tmp_path / "posterior.nc"
     path.write_text("what was there")
 
-    def fail(tree, place, **options):
+    def fail(tree, place, encoding):
         place.write_text("half of it")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(xarray.DataTree, "to_netcdf", fail)
+    monkeypatch.setattr("hrprob.fitting.tree.write_netcdf", fail)
     with pytest.raises(OSError, match="No space"):
         posterior.save(path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["posterior.nc"]

@@ -122,7 +122,7 @@ def functions(monkeypatch):
     monkeypatch.setitem(sys.modules, "of_a_user", module)
 
 
-# What kinds need that have fields without a default, in two dimensions.
+# Fields without a default, by kind, in two dimensions.
 NEEDED = {
     ("contexts", "finite"): {"sets": [[[0.5, 0.0], [0.0, 0.5]]]},
     ("contexts", "sequence"): {"users": [[[0.5, 0.0], [0.0, 0.5]]]},

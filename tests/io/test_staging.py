@@ -2,17 +2,20 @@
 
 import json
 import os
+import signal
 
 import pytest
 
 from hrprob._core.errors import InvalidInput
+from hrprob.io import staging
+from hrprob.io.exchange import exchange
 from hrprob.io.staging import staged
 
 
 def stage(place, then):
     """Write a file, and let something happen before it is in place."""
-    with staged(place) as staging:
-        (staging / "new.svg").touch()
+    with staged(place) as folder:
+        (folder / "new.svg").touch()
         then()
 
 
@@ -28,8 +31,8 @@ def earlier_result(place, *others):
 def test_an_earlier_result_is_replaced_and_other_files_in_it_are_kept(tmp_path):
     place = tmp_path / "result"
     earlier_result(place, "notes.txt")
-    with staged(place) as staging:
-        (staging / "new.svg").touch()
+    with staged(place) as folder:
+        (folder / "new.svg").touch()
         # Until all is done, a reader finds the earlier result.
         assert (place / "old.svg").exists()
     assert sorted(path.name for path in place.iterdir()) == ["new.svg", "notes.txt"]
@@ -39,8 +42,8 @@ def test_an_earlier_result_is_replaced_and_other_files_in_it_are_kept(tmp_path):
 def test_an_empty_folder_and_a_link_to_one_are_accepted(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    with staged(tmp_path / "link") as staging:
-        (staging / "new.svg").touch()
+    with staged(tmp_path / "link") as folder:
+        (folder / "new.svg").touch()
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "new.svg").exists()
 
@@ -64,7 +67,7 @@ def test_a_folder_with_other_content_is_refused_and_left_alone(tmp_path, content
         (place / "manifest.json").write_text(content)
     before = sorted(place.iterdir())
     with (
-        pytest.raises(InvalidInput, match="`--out` must not be a folder with other things"),
+        pytest.raises(InvalidInput, match="`out` must not be a folder with other things"),
         staged(place),
     ):
         pytest.fail("nothing may run")
@@ -124,6 +127,45 @@ def test_a_result_that_cannot_be_moved_is_not_lost(tmp_path):
 
     with pytest.raises(OSError, match="the result stays in"):
         stage(place, then=fill)
-    (staging,) = tmp_path.glob(".result.*")
-    assert (staging / "new.svg").exists()
+    # Not under a name that a later run would clear away.
+    (saved,) = tmp_path.glob("result.*")
+    assert (saved / "new.svg").exists()
     assert (place / "theirs").exists()
+
+
+def test_one_process_writes_at_a_time(tmp_path):
+    place = tmp_path / "result"
+
+    def write_too():
+        with pytest.raises(InvalidInput, match=f"process {os.getpid()} .* is writing there"):
+            stage(place, then=lambda: pytest.fail("nothing may run"))
+
+    stage(place, then=write_too)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["new.svg", "result"]
+    # Beside it, another one may.
+    stage(tmp_path / "other", then=lambda: stage(tmp_path / "third", then=lambda: None))
+
+
+def test_what_a_killed_process_left_is_cleared_away(tmp_path):
+    place = tmp_path / "result"
+    (tmp_path / ".result.new").mkdir()
+    (tmp_path / ".result.new" / "half.nc").touch()
+    (tmp_path / ".result.lock").write_text("process 1 on nowhere")
+    (tmp_path / ".result.mine").mkdir()
+    stage(place, then=lambda: None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".result.mine", "result"]
+
+
+def test_a_signal_during_the_exchange_waits(tmp_path, monkeypatch):
+    place = tmp_path / "result"
+    earlier_result(place, "notes.txt")
+
+    def exchange_and_signal(one, other):
+        exchange(one, other)
+        signal.raise_signal(signal.SIGINT)
+        assert (place / "new.svg").exists()
+
+    monkeypatch.setattr(staging, "exchange", exchange_and_signal)
+    with pytest.raises(KeyboardInterrupt):
+        stage(place, then=lambda: None)
+    assert sorted(path.name for path in place.iterdir()) == ["new.svg", "notes.txt"]

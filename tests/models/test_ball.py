@@ -55,7 +55,7 @@ def test_three_derivatives_are_right_near_zero_at_the_switch_and_far_out(d):
     np.testing.assert_allclose(got[5:, 0], 1.0, rtol=1e-13)
 
 
-def test_the_way_back():
+def test_the_inverse_map():
     rng = np.random.default_rng(0)
     with double_precision():
         for d in (1, 4):

@@ -51,7 +51,7 @@ class Wide(priors.Uniform):
 
 
 class Flat(priors.Uniform):
-    """No ball at all: the engines would take what is drawn here for coordinates of one."""
+    """No ball at all: engines would use the draws as coordinates of one."""
 
     def theta(self, setting):
         return numpyro.distributions.Normal(0.0, 0.1).expand([setting.dimension]).to_event(1)
@@ -130,7 +130,7 @@ class Worded(priors.Uniform):
 
 
 class Misspelt(priors.Uniform):
-    """A name that nobody has."""
+    """An attribute that does not exist."""
 
     def theta(self, setting):
         return priors.UniformBall(setting.bound.theta, setting.dimension)

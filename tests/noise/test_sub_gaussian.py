@@ -108,7 +108,7 @@ class _AlmostNormal(TruncatedNormal):
 def test_what_cannot_be_computed_is_refused_with_a_reason() -> None:
     with pytest.raises(InvalidInput, match="must have a sub-Gaussian scale"):
         scale_of(_Opaque())
-    with pytest.raises(InvalidInput, match="tail that can be told from a heavier one"):
+    with pytest.raises(InvalidInput, match="tails that are clearly normal or clearly heavier"):
         integrated_scale(_AlmostNormal(2.0))
 
     class NotStandard(TruncatedNormal):

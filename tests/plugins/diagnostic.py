@@ -6,7 +6,7 @@ import numpy as np
 import xarray
 from matplotlib.figure import Figure
 
-from hrprob.diagnostics import Diagnostic, ReportFigure, Verdict, glse_of_each, register
+from hrprob.diagnostics import Diagnostic, ReportFigure, Verdict, glse_by_data_set, register
 
 
 class AtBound(NamedTuple):
@@ -23,7 +23,7 @@ class PhiAtBound(Diagnostic[AtBound]):
 
     def compute(self, inputs):
         problem, data = inputs.study.problem, inputs.at_truth.data
-        norm = np.linalg.norm(glse_of_each(data.stays, problem.link).phi, axis=1) / problem.bounds.phi
+        norm = np.linalg.norm(glse_by_data_set(data.stays, problem.link).phi, axis=1) / problem.bounds.phi
         return AtBound(norm, float(np.mean(norm >= 0.99)))
 
     def verdicts(self, result):

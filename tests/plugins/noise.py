@@ -1,4 +1,4 @@
-"""A noise of somebody else's: logistic, with heavier tails than the normal and a closed-form Ψ."""
+"""A third-party noise: logistic, with heavier tails than the normal and a closed-form Ψ."""
 
 import math
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""A policy of somebody else's: a share of users gets a random action, the others the largest estimated mean."""
+"""A third-party policy: a share of users gets a random action, the others the largest estimated mean."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Somebody else's diagnostic: in the report, the figures, the verdicts and the files, without any other edit."""
+"""A third-party diagnostic: in the report, the figures, the verdicts and the files, without any other edit."""
 
 import dataclasses
 import json
@@ -8,7 +8,7 @@ import pytest
 import xarray
 
 import hrprob
-from hrprob.diagnostics import DIAGNOSTICS, QUICK, diagnose, study_of, write_report
+from hrprob.diagnostics import DIAGNOSTICS, QUICK, diagnose, make_study, write_report
 from hrprob.diagnostics.base import make_diagnostics
 
 SMALL = dataclasses.replace(QUICK, truth_sets=20, truth_users=(5, 10), draws=20)
@@ -20,7 +20,7 @@ def test_a_diagnostic_of_ones_own_is_reported_like_the_others(plugin, tmp_path):
     problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.8, -0.5], contexts=hrprob.Ball(actions=3))
     said, finished = [], []
     done = diagnose(
-        study_of(problem, {"random": hrprob.Random()}, policy="random"),
+        make_study(problem, {"random": hrprob.Random()}, policy="random"),
         SMALL,
         diagnostics=["phi-at-bound"],
         say=said.append,

@@ -1,4 +1,4 @@
-"""Somebody else's policy and noise, named by a configuration: found by ``--import`` and by an entry point."""
+"""A third-party policy and noise, named by a configuration: found by ``--import`` and by an entry point."""
 
 import importlib.metadata
 import json
@@ -22,20 +22,10 @@ from hrprob.cli import main
 from hrprob.io import config
 from hrprob.noise import NOISES
 from hrprob.policies import POLICIES
+from tests.plugins.example import SMALL
 
-CONFIGURATION = """
-[problem]
-theta = [0.6, 0.3]
-phi = [0.5, 0.9]
-noise = "logistic"
-contexts = { kind = "ball", actions = 3 }
-[run]
-users = 40
-trials = 2
-[[policy]]
-kind = "mean-or-random"
-name = "own"
-share = 0.25
+CONFIGURATION = f"""
+{SMALL}
 [[policy]]
 kind = "greedy"
 noise = "normal"
@@ -44,7 +34,7 @@ noise = "normal"
 
 @pytest.fixture
 def registries(monkeypatch):
-    """Let the two registries forget after a test what it registered."""
+    """Remove from the two registries what a test registered."""
     for known in (POLICIES, NOISES):
         known.kinds()
         monkeypatch.setattr(known, "_classes", dict(known._classes))
@@ -52,16 +42,16 @@ def registries(monkeypatch):
 
 @pytest.fixture
 def modules(registries, tmp_path, monkeypatch):
-    """Put the two plug-ins where Python finds them, under names of their own."""
+    """Put the two plug-ins where Python finds them."""
     for name in ("policy", "noise"):
-        shutil.copy(Path(__file__).with_name(f"{name}.py"), tmp_path / f"somebodys_{name}.py")
+        shutil.copy(Path(__file__).with_name(f"{name}.py"), tmp_path / f"own_{name}.py")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     file = tmp_path / "own.toml"
     file.write_text(CONFIGURATION, encoding="utf-8")
     yield file
     for name in ("policy", "noise"):
-        sys.modules.pop(f"somebodys_{name}", None)
+        sys.modules.pop(f"own_{name}", None)
 
 
 @pytest.fixture
@@ -76,7 +66,7 @@ def command(monkeypatch):
 
 @pytest.mark.slow
 def test_a_configuration_runs_with_import(modules, command, capsys, tmp_path):
-    imports = ["--import", "somebodys_policy", "--import", "somebodys_noise"]
+    imports = ["--import", "own_policy", "--import", "own_noise"]
     assert command("run", modules, "--out", "result", *imports) == 0
     # The run says what greedy assumes, by the plug-in's own kind.
     assert "greedy assumes noise = normal: the problem has logistic" in capsys.readouterr().out
@@ -99,13 +89,13 @@ def test_without_the_import_the_kind_is_not_known(modules, command, capsys):
 
 def test_a_parameter_out_of_range_is_named(modules, command, capsys):
     modules.write_text(CONFIGURATION.replace("share = 0.25", "share = 1.5"), encoding="utf-8")
-    imports = ["--import", "somebodys_policy", "--import", "somebodys_noise"]
+    imports = ["--import", "own_policy", "--import", "own_noise"]
     assert command("run", modules, "--out", "result", *imports) == 2
     assert '`policy "own".share` must lie in [0, 1], got 1.5: it is a probability' in capsys.readouterr().err
 
 
 def test_an_entry_point_needs_no_import(modules, monkeypatch):
-    groups = {"hrprob.policies": "somebodys_policy", "hrprob.noises": "somebodys_noise"}
+    groups = {"hrprob.policies": "own_policy", "hrprob.noises": "own_noise"}
 
     def entry_points(*, group):
         names = [groups[group]] if group in groups else []
@@ -115,7 +105,7 @@ def test_an_entry_point_needs_no_import(modules, monkeypatch):
     registry._load_entry_points.cache_clear()
     try:
         experiment = config.read(modules)
-        assert "mean-or-random" in {entry["kind"] for entry in POLICIES.describe()}
+        assert "mean-or-random" in {entry.kind for entry in POLICIES.describe()}
     finally:
         registry._load_entry_points.cache_clear()
     assert experiment.problem.noise.kind == "logistic"

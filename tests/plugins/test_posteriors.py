@@ -1,4 +1,4 @@
-"""Somebody else's engine, outcome model and prior: fitted, configured, and played with."""
+"""A third-party engine, outcome model and prior: fitted, configured, and played with."""
 
 import numpy as np
 import numpyro

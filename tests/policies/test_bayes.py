@@ -106,7 +106,7 @@ def test_under_a_gaussian_prior_the_belief_is_that_of_a_fit():
             )
             for chosen in (PRIOR, "uniform")
         )
-    # The searches start elsewhere and end within 0.003 standard deviations of the mode; here a deviation is about 0.2.
+    # The searches start elsewhere and end within 0.003 standard deviations of the mode; here a standard deviation is about 0.2.
     np.testing.assert_allclose(state.belief.mean, alone.mean, atol=1e-3)
     np.testing.assert_allclose(state.belief.factor, alone.factor, atol=1e-3)
     assert np.abs(np.asarray(alone.mean - flat.mean)).max() > 0.1

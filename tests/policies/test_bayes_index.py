@@ -55,7 +55,7 @@ def test_bayes_ucb_takes_the_largest_quantile(level):
     assert chosen(make("bayes-ucb", {"level": level, "draws": 4096})) == [int(np.argmax(found))] * 5
 
 
-def test_the_levels_above_do_not_agree():
+def test_the_tested_quantiles_select_different_actions():
     # Or what is tested here would tell no quantile from another.
     assert {int(np.argmax(np.quantile(values(), level, axis=0))) for level in (0.1, 0.9)} == {0, 1}
 

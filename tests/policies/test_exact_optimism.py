@@ -5,7 +5,7 @@ import numpy as np
 
 import hrprob
 from hrprob._core.precision import double_precision
-from hrprob.policies.exact_optimism import largest_value
+from hrprob.policies.radii.rectangle import largest_value
 from tests.policies.problems import PROBLEM
 
 

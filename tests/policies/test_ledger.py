@@ -66,7 +66,7 @@ def test_warm_up_rounds_are_in_the_sample_set_while_the_ledger_has_room():
     policy = make("thompson", {"engine": "svi", "model": "student-t", "warmup": 2, "growth": 50})
     contexts = np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 0.5]])
     problem = hrprob.Problem(theta=[0.5, 0.2], phi=[0.3, -0.2], contexts=hrprob.Ball(actions=3))
-    taken = np.zeros((2, 3))
+    sampled = np.zeros((2, 3))
     with double_precision():
         bound = policy.bind(problem, users=5)
 
@@ -79,12 +79,12 @@ def test_warm_up_rounds_are_in_the_sample_set_while_the_ledger_has_room():
         state = bound.init()
         for user in (1, 2):
             for action in [0] * 20 + [1] * 5 + [2] * 18:
-                state, one = play(state, taken.sum(), 1.0 * user, action, contexts[action])
-                taken[user - 1, action] += one
+                state, one = play(state, sampled.sum(), 1.0 * user, action, contexts[action])
+                sampled[user - 1, action] += one
     warm = np.asarray(state.ledger.warm.weight).sum(axis=1)
-    np.testing.assert_array_equal(warm[:6].reshape(2, 3), taken)
+    np.testing.assert_array_equal(warm[:6].reshape(2, 3), sampled)
     # Sixteen places for each action; with a full row beside it the second action's context counts as full.
-    assert taken.tolist() == [[16.0, 0.0, 16.0]] * 2
+    assert sampled.tolist() == [[16.0, 0.0, 16.0]] * 2
 
 
 def test_an_eager_policy_has_a_row_for_each_action():
@@ -92,17 +92,17 @@ def test_an_eager_policy_has_a_row_for_each_action():
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=40)
         state = bound.init()
-        taken = []
+        sampled = []
         for action in (3, 5, 3, 7, 1, 9, 9, 0, 2, 4, 6, 3):
             x = jnp.asarray([0.05 * action, 0.1, 0.0, 0.0])
             room = float(bound.quota(state, jnp.zeros(()), jnp.ones(()), x))
-            taken.append(min(room, 1.0))
-            one = {"sampled": jnp.asarray(taken[-1]), "total": jnp.asarray(2.0 * taken[-1]), "context": x}
+            sampled.append(min(room, 1.0))
+            one = {"sampled": jnp.asarray(sampled[-1]), "total": jnp.asarray(2.0 * sampled[-1]), "context": x}
             state = bound.update(state, seen(1, 2, action, **one))
         state = bound.depart(state, jnp.ones(()))
         state = serve(bound, state, seen(2, 4, 0, sampled=jnp.ones(())))
-    # Eight actions have a row; for the ninth, 6, there is none left, and its round is not taken.
-    assert taken == [1.0] * 10 + [0.0, 1.0]
+    # Eight actions have a row; for the ninth, 6, there is none left, and its round is not in the sample set.
+    assert sampled == [1.0] * 10 + [0.0, 1.0]
     assert state.ledger.rows.rounds[:10].tolist() == [3.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0]
     assert state.ledger.rows.total[:9].tolist() == [6.0, 2.0, 2.0, 2.0, 4.0, 2.0, 2.0, 2.0, 4.0]
     assert state.ledger.actions.tolist() == [-1] * 8
@@ -111,7 +111,7 @@ def test_an_eager_policy_has_a_row_for_each_action():
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["gaussian", pytest.param("student-t", marks=pytest.mark.study)])
 def test_a_round_is_in_the_sample_set_where_the_ledger_has_room(model):
-    """Stays are long here: lazy and eager, what counts as taken is what the ledger has."""
+    """Stays are long here: lazy and eager, the rounds in the sample set are those in the ledger."""
     problem = hrprob.Problem(satisfaction=hrprob.FixedLevels(-3.0))
     for eager in (False, True):
         policy = make("thompson", {"engine": {"kind": "svi", "steps": 5}, "model": model, "eager": eager})
@@ -140,7 +140,7 @@ def test_growth_limits_the_recorded_rounds():
     written, lifetime = np.asarray(carry.learning.state.ledger.rows.rounds), np.asarray(served.lifetime)
     wanted = np.zeros((12, 3))
     for t in range(12):
-        # A round is taken while there are fewer than Γ(t) = K·t.
+        # A round enters the sample set while it has fewer than Γ(t) = K·t.
         wanted[t] = np.clip(np.ceil(2.5 * (t + 1) - wanted.sum(axis=0)), 0, lifetime[t])
     np.testing.assert_array_equal(written[:12], wanted)
     assert np.any(wanted < lifetime)

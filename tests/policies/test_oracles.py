@@ -38,16 +38,16 @@ def values(levels):
     return 1 / stats.norm.cdf((levels - u[..., None]) / np.sqrt(w)[..., None])
 
 
-def test_what_they_know():
+def test_oracles_know_the_truth():
     assert all(kind.knows_truth for kind in (hrprob.MeanOracle, hrprob.AverageOracle))
 
 
 @pytest.mark.slow
-def test_each_serves_one_action_per_set(run):
+def test_each_oracle_serves_one_action_per_set(run):
     grid = np.linspace(-1, 1, 4001)
     best_mean = (SETS @ [0.2, 0.1]).argmax(axis=1)
     best_average = values(grid).mean(axis=-1).argmax(axis=1)
-    # Otherwise the two would not be told apart here.
+    # Otherwise the two would be the same here.
     assert np.any(best_mean != best_average)
     for name, best in (("mean-oracle", best_mean), ("average-oracle", best_average)):
         served = run.action.sel(policy=name).values.ravel()
@@ -57,7 +57,7 @@ def test_each_serves_one_action_per_set(run):
 
 
 @pytest.mark.slow
-def test_what_they_cost(run):
+def test_regret_of_the_oracles(run):
     last = run.regret.isel(user=-1).mean("trial")
     assert float(last.sel(policy="oracle")) == 0.0
     # Which of the two costs less depends on the users; both know more than a random choice.
@@ -66,9 +66,9 @@ def test_what_they_cost(run):
 
 
 @pytest.mark.slow
-def test_oracles_compete_with_nobody(run):
+def test_oracles_are_not_compared(run):
     comparison = compare(run)
-    assert set(comparison.yardsticks) == {"oracle", "mean-oracle", "average-oracle"}
+    assert set(comparison.oracles) == {"oracle", "mean-oracle", "average-oracle"}
     assert {json.loads(run.attrs["policies"])[pair.policy]["kind"] for pair in comparison.pairs} <= {
         "random",
         "greedy",

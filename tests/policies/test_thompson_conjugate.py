@@ -59,7 +59,7 @@ def best(theta, w, beta):
 def test_thompson_with_known_variance_serves_the_best_action_under_its_draw():
     x, m, total, _ = some_stays()
     w, beta = x @ SMALL.phi + 2, -0.3
-    # Under N(0, I/4), whose 4 = d + 2 is taken off again by what is kept: a uniform prior on the ball.
+    # Under N(0, I/4), truncated to the ball, with 4 = d + 2 subtracted from the precision: a uniform prior on the ball.
     covariance = np.linalg.inv(4.0 * np.eye(2) + (x.T * (m / w)) @ x)
     mean, factor = covariance @ x.T @ (total / w), np.linalg.cholesky(covariance)
     with double_precision():

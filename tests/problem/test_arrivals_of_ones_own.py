@@ -36,7 +36,7 @@ BAD = [
     (lambda: hrprob.LevelSequence([]), "levels", "at least one"),
     (lambda: hrprob.LevelSequence(["a"]), "levels", "numbers"),
     (lambda: hrprob.EmpiricalLevels([np.nan]), "levels", "finite"),
-    (lambda: hrprob.NormalLevels(0.0, 0.0), "deviation", '"empirical"'),
+    (lambda: hrprob.NormalLevels(0.0, 0.0), "sd", '"empirical"'),
     (lambda: hrprob.NormalLevels(np.inf, 1.0), "mean", "finite"),
     (lambda: hrprob.ContextFunction("here", 2), "function", "module:name"),
     (lambda: hrprob.ContextFunction("no_such_module:f", 2), "function", "no_such_module"),

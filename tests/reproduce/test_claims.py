@@ -34,18 +34,18 @@ def decided():
     return decide(curves_like_the_paper())
 
 
-def test_claims_that_the_curves_bear_out(decided):
+def test_claims_hold_when_the_curves_support_them(decided):
     for claim in (
-        "HR-UCB has sublinear regret whatever K",
+        "Over these users, HR-UCB has sublinear regret whatever K",
         "K matters only while users are few",
         "Smaller K costs slightly more",
-        "LinUCB has linear regret",
-        "CMDP has linear regret",
+        "Over these users, LinUCB has linear regret",
+        "Over these users, CMDP has linear regret",
         # A test of the falling rate alone takes this one for sublinear.
-        "sigma_max-UCB has linear regret",
+        "Over these users, σ_max-UCB has linear regret",
         "HR-UCB beats LinUCB",
         "HR-UCB beats CMDP",
-        "HR-UCB beats sigma_max-UCB",
+        "HR-UCB beats σ_max-UCB",
         "HR-UCB beats CMDP on the discrete sets",
     ):
         assert decided[claim].verdict == "holds", decided[claim]
@@ -61,11 +61,11 @@ def test_claims_fail_when_the_curves_say_so():
     }
     decided = decide(curves, panels=("a", "b"))
     for claim in (
-        "HR-UCB has sublinear regret whatever K",
+        "Over these users, HR-UCB has sublinear regret whatever K",
         # The gap grows evenly: two thirds of it arise after a third of the users.
         "K matters only while users are few",
         "Smaller K costs slightly more",
-        "LinUCB has linear regret",
+        "Over these users, LinUCB has linear regret",
         "HR-UCB beats LinUCB",
     ):
         assert decided[claim].verdict == "fails", decided[claim]
@@ -73,12 +73,12 @@ def test_claims_fail_when_the_curves_say_so():
 
 def test_a_regret_of_root_t_is_not_linear():
     decided = decide(curves_like_the_paper() | {"sigma-max-ucb": lambda t: 2 * np.sqrt(t)})
-    assert decided["sigma_max-UCB has linear regret"].verdict == "fails"
+    assert decided["Over these users, σ_max-UCB has linear regret"].verdict == "fails"
 
 
 def test_noise_leaves_claims_undecided_and_says_what_it_would_take():
     decided = decide(curves_like_the_paper(), noise=0.6)
-    linear = decided["LinUCB has linear regret"]
+    linear = decided["Over these users, LinUCB has linear regret"]
     assert linear.verdict == "undecided"
     assert "trials" in linear.evidence
     costs = decided["Smaller K costs slightly more"]
@@ -109,16 +109,19 @@ def test_a_cmdp_that_is_a_random_choice_is_called_that():
     run = run_of(curves_like_the_paper() | {"hr-ucb-k5-released-width": lambda t: 50 * np.log1p(t)})
     counts = {"cmdp": CMDPCounts(1000, 173205.0, 68700.0, 1.0)}
     decided = {claim.claim: claim for claim in claims("s", {"b": run, "b-cmdp": run}, counts)}
-    assert "needs 173,205 tries" in decided["CMDP has linear regret"].evidence
+    assert (
+        "needs 173\N{NARROW NO-BREAK SPACE}205 tries"
+        in decided["Over these users, CMDP has linear regret"].evidence
+    )
     assert "100.0% of CMDP's choices were random" in decided["HR-UCB beats CMDP"].evidence
 
 
-def test_choices_that_come_to_be_the_limits():
+def test_whether_choices_tend_to_those_of_the_limit():
     run = run_of(curves_like_the_paper())
     rng = np.random.default_rng(0)
     differs = rng.random((20, len(USERS))) < 30.0 / np.sqrt(USERS)
     run["action"].loc[{"policy": "sigma-max-ucb"}] = differs.astype(int)
-    remark = "Remark 4: sigma_max-UCB tends to the action of the largest mean"
+    remark = "Remark 4: σ_max-UCB tends to the action of the largest mean"
     assert {claim.claim: claim for claim in claims("s", {"c": run})}[remark].verdict == "holds"
     run["action"].loc[{"policy": "sigma-max-ucb"}] = (rng.random((20, len(USERS))) < 0.3).astype(int)
     assert {claim.claim: claim for claim in claims("s", {"c": run})}[remark].verdict == "fails"
@@ -128,3 +131,32 @@ def test_small_runs_decide_nothing():
     assert decide(curves_like_the_paper(), trials=LEAST_TRIALS - 1) == {}
     run = run_of(curves_like_the_paper()).sel(user=slice(None, 3000))
     assert claims("s", {"a": run, "b": run, "c": run, "d": run}) == []
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.9])
+def test_no_run_decides_a_limit(slope):
+    curves = curves_like_the_paper() | {
+        f"hr-ucb-k{k}": lambda t: 50 * np.log1p(t) + slope * t for k in (2, 3, 5)
+    }
+    decided = decide(curves, panels=("a",))
+    played = decided["Over these users, HR-UCB has sublinear regret whatever K"].verdict
+    assert played == ("fails" if slope else "holds")
+    limit = decided["Theorem 3: HR-UCB has sublinear regret as users grow without limit"]
+    assert limit.verdict == "undecided"
+    assert f"it {played}" in limit.evidence
+
+
+def test_a_verdict_that_a_stricter_level_changes_says_so():
+    # The late rate is 1.06 times the limit's: within 10 %, by about two standard errors.
+    curves = curves_like_the_paper() | {"sigma-max-ucb": lambda t: 1.06 * 0.037 * t}
+    words = {
+        noise: decide(curves, panels=("c",), noise=noise)["Over these users, σ_max-UCB has linear regret"]
+        for noise in np.linspace(0.01, 0.2, 20)
+    }
+    said = {
+        claim.verdict
+        for claim in words.values()
+        if "with 95 % intervals the claim is undecided" in claim.evidence
+    }
+    assert said == {"holds"}
+    assert "intervals the claim" not in words[0.01].evidence

@@ -72,21 +72,21 @@ def test_second_call_takes_finished_parts_over(folder, capsys):
     before = json.loads((folder / "summary.json").read_text())
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert "released: taken from" in said
-    assert "text: taken from" in said
+    assert "released: taken from an earlier call" in said
+    assert "text: taken from an earlier call" in said
     after = json.loads((folder / "summary.json").read_text())
     assert after["curves"] == before["curves"]
 
 
 @pytest.mark.study
-def test_other_settings_are_played_anew(folder, capsys):
+def test_other_settings_are_played_again(folder, capsys):
     arguments = ["reproduce", "--panel", "c", "--users", "1100", "--trials", "2", "--out", str(folder)]
     assert main(arguments) == 0
     assert "taken from" not in capsys.readouterr().out
 
 
 @pytest.mark.study
-def test_a_broken_part_is_played_anew(tmp_path):
+def test_a_broken_part_is_played_again(tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "released.nc").write_bytes(b"not a file of ours")
     done = reproduce(tmp_path, panels=["c"], users=30, trials=2)
@@ -102,7 +102,7 @@ def test_bad_input_writes_nothing(tmp_path, capsys):
     assert not out.exists()
 
 
-def test_a_folder_of_somebody_else_is_refused(tmp_path, capsys):
+def test_a_folder_with_other_files_is_refused(tmp_path, capsys):
     (tmp_path / "thesis.tex").write_text("precious")
     assert main(["reproduce", "--quick", "--out", str(tmp_path)]) == 2
     said = capsys.readouterr()
@@ -112,9 +112,9 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("manifest", ['{"name": "my web app"}', '{"program": "hrprob", "job": "run"}'])
-def test_a_manifest_of_something_else_is_not_ours(tmp_path, manifest):
+def test_a_manifest_of_another_program_or_job_is_refused(tmp_path, manifest):
     (tmp_path / "manifest.json").write_text(manifest)
-    with pytest.raises(InvalidInput, match="--out"):
+    with pytest.raises(InvalidInput, match="`out` must"):
         reproduce(tmp_path, panels=["c"], users=30, trials=2)
     assert (tmp_path / "manifest.json").read_text() == manifest
 
@@ -140,13 +140,13 @@ def test_the_whole_reproduction(tmp_path):
     assert sum(len(curve.points) for curve in done.curves) == 240
     assert not [curve for curve in done.curves if curve.verdict == "fails"]
     released = {claim.claim: claim.verdict for claim in done.claims if claim.setting == "released settings"}
-    assert released["HR-UCB has sublinear regret whatever K"] == "holds"
+    assert released["Over these users, HR-UCB has sublinear regret whatever K"] == "holds"
     text = {claim.claim: claim.evidence for claim in done.claims if claim.setting == "as the text has it"}
     assert "100.0% of CMDP's choices were random" in text["HR-UCB beats CMDP"]
-    assert "173,205 tries" in text["CMDP has linear regret"]
+    assert "173,205 tries" in text["Over these users, CMDP has linear regret"]
     # Both tend to the best mean; with 20 trials that is not always decided, but never decided otherwise.
-    assert released["LinUCB has linear regret"] != "fails"
-    assert released["sigma_max-UCB has linear regret"] != "fails"
+    assert released["Over these users, LinUCB has linear regret"] != "fails"
+    assert released["Over these users, σ_max-UCB has linear regret"] != "fails"
     assert {first.policy for first in done.first_users if first.probability < 0.005} == {
         "linucb",
         "hr-ucb-k5",

@@ -25,7 +25,7 @@ from hrprob.simulation.arrivals import arrivals
 __all__ = ["PLAIN", "Played", "estimates", "play"]
 
 _BLOCK = 16
-# Indices closer than this are ties: rounding decides between them, so the engine's choice is taken.
+# Indices closer than this are ties: rounding decides between them, so the engine's choice is used.
 TIE = 1e-9
 
 
@@ -108,11 +108,11 @@ class User(NamedTuple):
         return int(len(self.contexts) * self.draws.at("warmup", self, round))
 
     def choice(self, round: int, eager: bool) -> int:
-        """A uniformly random action, one a user or one a round."""
+        """A uniformly random action, one per user or one per round."""
         return int(self.draws.at("eager choice" if eager else "choice", self, round if eager else 0))
 
     def lottery(self, round: int, eager: bool) -> np.ndarray:
-        """A uniform number for every action, drawn once a user or once a round."""
+        """A uniform number for every action, drawn once per user or once per round."""
         return self.draws.at("eager lottery" if eager else "lottery", self, round if eager else 0)
 
 
@@ -182,7 +182,7 @@ class Past(NamedTuple):
 def _play_trial(
     policy: Any, problem: Any, users: int, draws: Draws, trial: int, engine: np.ndarray
 ) -> tuple[list[int], list[int], list[float], list[int], Past, bool]:
-    # What is worked out before the first user (cells, context sets) is taken as it is.
+    # What is computed before the first user (cells, context sets) is used as it is.
     index_of = functools.partial(PLAIN[policy.kind], policy.bind(problem, users), policy, problem, users)
     past = Past([], [])
     actions, lifetimes, costs, samples = [], [], [], []
@@ -302,7 +302,7 @@ def _levels(of: Any) -> tuple[np.ndarray, np.ndarray]:
         return of.low + (of.high - of.low) * places, np.log(weights)
     if of.kind == "normal":
         places, weights = _panels(-30.0, 12.0, 100)
-        return of.mean + of.deviation * places, np.log(weights) + stats.norm.logpdf(places)
+        return of.mean + of.sd * places, np.log(weights) + stats.norm.logpdf(places)
     assert of.kind == "empirical"
     return of.levels, np.full(len(of.levels), -math.log(len(of.levels)))
 
@@ -322,7 +322,7 @@ def _rounds(satisfaction: Any, noise: Any, u: np.ndarray, w: Any, beta: float) -
             return 1 / np.sum(np.exp(log_weights + log_probability), axis=-1)
         mean = np.sum(np.exp(log_weights - log_probability), axis=-1)
         if satisfaction.of.kind == "normal" and noise.kind == "normal":
-            return np.where(satisfaction.of.deviation**2 < w, mean, np.inf)
+            return np.where(satisfaction.of.sd**2 < w, mean, np.inf)
         return mean
 
 

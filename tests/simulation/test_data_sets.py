@@ -58,7 +58,7 @@ def test_recording_stops_at_the_cap_and_stays_do_not(data):
 
 
 @pytest.mark.parametrize(("cap", "heard", "gone"), [(3.0, 3.0, False), (7.0, 7.0, True), (np.inf, 7.0, True)])
-def test_a_policy_hears_nothing_of_rounds_past_the_cap(cap, heard, gone):
+def test_a_policy_observes_no_rounds_beyond_the_cap(cap, heard, gone):
     arms = hrprob.Problem(
         theta=[0.6, 0.3],
         phi=[0.5, -0.9],
@@ -85,7 +85,7 @@ def test_every_data_set_has_its_own_truth():
         assert alone.regret.values[0, number, -1] == 0.0
 
 
-def test_fresh_contexts_are_nobodys(data):
+def test_fresh_contexts_belong_to_no_user(data):
     assert data.fresh.shape == (SETS, 3, 2)
     assert np.all(np.linalg.norm(data.fresh, axis=-1) <= 1)
     served = {tuple(x) for x in data.stays.x.reshape(-1, 2)}

@@ -157,7 +157,7 @@ CHOSEN: dict[str, Any] = {"radius": "constant", "xi": 5.0, "growth": 1, "samples
 
 
 def lost(problem: hrprob.Problem, policy: hrprob.Policy, users: int = 1000, trials: int = 20) -> np.ndarray:
-    """Each user's regret less what was lost: the oracle's value less the lifetime, (trials, users)."""
+    """Each user's regret minus what was lost, the oracle's value minus the lifetime, (trials, users)."""
     result = hrprob.simulate(problem, {"it": policy}, users=users, trials=trials, seed=9, keep="all")
     with double_precision():
         keys = trial_keys(9, np.arange(trials))
@@ -202,7 +202,7 @@ def test_the_oracles_value_is_the_mean_of_its_lifetimes(name: str) -> None:
     ids=lambda part: part if isinstance(part, str) else part.kind,
 )
 def test_costs_of_rounds_are_what_was_lost(name: str, policy: hrprob.Policy) -> None:
-    """Where actions change within a stay, costs add up to the oracle's value less the lifetime."""
+    """Where actions change within a stay, costs add up to the oracle's value minus the lifetime."""
     assert_mean_zero(lost(WORLDS[name], policy))
 
 
@@ -220,7 +220,7 @@ def endless(objective: Any, level: float) -> hrprob.Problem:
 
 @pytest.mark.parametrize("objective", [hrprob.Reward(), hrprob.MeanVariance(0.5)], ids=lambda o: o.kind)
 def test_costs_of_rounds_where_nobody_leaves_what_earns_less_than_nothing(objective: Any) -> None:
-    """A random action every round loses v* − ḡ/p̄ a user: 0.363 of reward."""
+    """A random action every round loses v* − ḡ/p̄ per user: 0.363 of reward."""
     problem = endless(objective, -1.5)
     result = hrprob.simulate(problem, hrprob.Random(eager=True), users=50, trials=40, seed=1)
     u, w = np.array([0.09, -0.09]), np.array([3.71, 0.29])
@@ -236,7 +236,7 @@ def test_costs_of_rounds_where_nobody_leaves_what_earns_less_than_nothing(object
 
 
 @pytest.mark.slow
-def test_where_nobody_leaves_what_earns_most_any_other_round_costs_as_much() -> None:
+def test_where_the_best_stay_never_ends_any_other_round_costs_a_stay() -> None:
     policies = {"lazy": hrprob.Random(), "eager": hrprob.Random(eager=True)}
     result = hrprob.simulate(endless(hrprob.Reward(), -6.0), policies, users=3, trials=1, seed=1)
     assert result.regret.isel(user=-1).to_numpy().tolist() == [[math.inf], [math.inf]]
@@ -244,7 +244,7 @@ def test_where_nobody_leaves_what_earns_most_any_other_round_costs_as_much() -> 
 
 @pytest.mark.study
 def test_costs_of_rounds_under_another_objective(plain: Any) -> None:
-    """Total reward, a new action every round: costs against v* less the outcomes, which the plain loop has."""
+    """Total reward, a new action every round: costs against v* minus the outcomes, which the plain loop has."""
     problem = WORLDS["mixture"].replace(objective=hrprob.Reward())
     policy, users, trials = hrprob.Random(eager=True), 200, 4
     result = hrprob.simulate(problem, {"it": policy}, users=users, trials=trials, seed=3, keep="all")
@@ -277,7 +277,7 @@ def stay(problem: hrprob.Problem, select: Any, update: Any, state: Any, user: An
 
 @pytest.mark.study
 @pytest.mark.parametrize("trial", [0, 1])
-def test_thompson_that_draws_anew_every_round_is_a_plain_loop(plain: Any, trial: int) -> None:
+def test_thompson_with_a_draw_per_round_equals_a_plain_loop(plain: Any, trial: int) -> None:
     problem, policy, users, seed = WORLDS["paper"], hrprob.Thompson(eager=True), 12, 4
     result = hrprob.simulate(problem, {"it": policy}, users=users, trials=2, seed=seed, keep="all")
     draws, costs, served = plain.Draws(problem, seed, users, 2), [], []
@@ -330,7 +330,7 @@ class Probe(hrprob.Policy):
         pytest.param("mixture", False, marks=pytest.mark.study),
     ],
 )
-def test_a_hidden_level_is_seen_by_nobody(name: str, eager: bool) -> None:
+def test_no_policy_sees_a_hidden_level(name: str, eager: bool) -> None:
     problem, policy = WORLDS[name], Probe(eager=eager, warmup=2)
     with double_precision():
         bound, keys = policy.bind(problem, 20), trial_keys(0, np.arange(2))
@@ -394,7 +394,7 @@ def test_a_chosen_sample_set_keeps_to_the_budget_spends_it_and_informs_more() ->
 
 
 @pytest.mark.slow
-def test_with_room_for_all_every_round_is_taken() -> None:
+def test_with_room_for_all_every_round_is_in_the_sample_set() -> None:
     width = {"radius": "constant", "xi": 10.0, "growth": 50.0}
     first, _ = samples(hrprob.HRUCB(**width), 60)
     chosen, _ = samples(hrprob.HRUCB(samples="informative", **width), 60)
@@ -423,7 +423,7 @@ def test_bad_samples_and_beliefs_are_named(make: Any, field: str) -> None:
 
 
 @pytest.mark.slow
-def test_with_levels_seen_the_noise_does_not_bear_on_the_longest_stay() -> None:
+def test_where_levels_are_seen_the_best_action_does_not_depend_on_the_noise() -> None:
     """h = 1/Ψ(z) falls with z = (β − u)/√w whatever Ψ is, so the best action is that of the least z."""
     rng = np.random.default_rng(2)
     u, w = rng.normal(size=(40, 6)), rng.uniform(0.5, 3.0, size=(40, 6))
@@ -478,5 +478,5 @@ def test_a_bound_policy_sees_what_it_believes() -> None:
     assert hrprob.Greedy().bind(problem, 10).known.noise.kind == "student-t"
     bound = hrprob.Greedy(noise="normal").bind(problem, 10)
     assert bound.known.noise.kind == "normal"
-    # What is settled is settled: nothing of it is left to be bound a second time.
+    # The belief is part of `known` now, so that a second `bind` cannot apply it twice.
     assert with_fields(bound, growth=3.0).noise is None

@@ -71,7 +71,7 @@ class TestSmall:
 
     @pytest.mark.parametrize("block", [pytest.param(1, marks=pytest.mark.slow), 3, 100])
     def test_blocks(self, reference: xarray.Dataset, block: int) -> None:
-        # Blocks of 3 leave a last one that is filled up with trials nobody asked for.
+        # Blocks of 3 leave a last one that is filled up with trials that are dropped.
         some = run(block=block)
         assert some.sizes["trial"] == TRIALS
         assert_same(some, reference)
@@ -81,7 +81,7 @@ class TestSmall:
         assert_same(run(workers=workers, block=3), reference)
 
     @pytest.mark.slow
-    def test_company(self, reference: xarray.Dataset) -> None:
+    def test_other_policies_in_the_run_change_nothing(self, reference: xarray.Dataset) -> None:
         together = run({"oracle": hrprob.Oracle(), "hr-ucb": HR_UCB, "again": HR_UCB})
         assert_same(together.sel(policy=["hr-ucb"]), reference)
         assert_same(together.sel(policy=["again"]).assign_coords(policy=["hr-ucb"]), reference)

@@ -48,7 +48,7 @@ def test_mean_is_h(h: float) -> None:
 
 
 @pytest.mark.parametrize("h", [1.5, 3.0, 20.0])
-def test_law_is_geometric(h: float) -> None:
+def test_stays_have_a_geometric_distribution(h: float) -> None:
     lifetimes = stays(h, range(10, 20))
     law = stats.geom(1 / h)
     # Lengths up to the last that still has 20 stays to be expected, and all beyond as one.
@@ -107,7 +107,7 @@ def test_an_infinite_level_ends_every_stay_at_once() -> None:
     ids=lambda policy: f"{policy.kind} {'eager' if policy.eager else 'lazy'}",
 )
 def test_regret_is_what_was_lost(policy: hrprob.Policy) -> None:
-    """A user's regret is h* less the lifetime, in expectation, given all that came before."""
+    """A user's regret is h* minus the lifetime, in expectation, given all that came before."""
     users, trials, seed = 1000, 20, 4
     problem = hrprob.Problem(theta=[0.8, 0.5], phi=[0.5, -0.6], contexts=hrprob.Sphere(5))
     result = hrprob.simulate(problem, policy, users=users, trials=trials, seed=seed, keep="all").isel(

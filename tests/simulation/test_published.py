@@ -64,20 +64,20 @@ def test_along_the_curve(played: xarray.Dataset, name: str) -> None:
     """A hundred trials of ours tell the spread σ: the difference has error σ√(1/20 + 1/100).
 
     The 29 points of a curve are nearly one (correlation above 0.9), so three errors for the
-    largest deviation are about three errors for one. User 1 is left out: one round tells nothing.
+    largest difference are about three errors for one. User 1 is left out: one round tells nothing.
     """
     curve = published()[name]
     users = [user for user in curve if user > 1]
     regret = played.regret.sel(policy=name, user=users).values
     ours, spread = regret.mean(axis=0), regret.std(axis=0, ddof=1)
     theirs = np.array([curve[user] for user in users])
-    deviations = (ours - theirs) / (spread * math.sqrt(1 / 20 + 1 / 100))
-    assert np.abs(deviations).max() < 3
+    differences = (ours - theirs) / (spread * math.sqrt(1 / 20 + 1 / 100))
+    assert np.abs(differences).max() < 3
 
 
 @pytest.mark.study
 @pytest.mark.parametrize("name", POLICIES)
-def test_curves_bend_alike(played: xarray.Dataset, name: str) -> None:
+def test_curves_have_the_published_curvature(played: xarray.Dataset, name: str) -> None:
     """The rate of the last 9000 users over that of the 10000 before: 1 where regret is linear.
 
     A ratio of means R = Σb/Σa has the error of the mean of b − Ra, divided by that of a.

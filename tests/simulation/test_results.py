@@ -19,7 +19,7 @@ from hrprob._core.records import describe
 from hrprob.estimation import glse
 from hrprob.models import Model, base, register
 from hrprob.noise import FromDistribution
-from hrprob.simulation import results
+from hrprob.simulation import misspecification, results
 from hrprob.simulation.play import Play, play_block
 from hrprob.simulation.results import kept_users, summary_users
 from hrprob.simulation.schedule import Schedule
@@ -35,7 +35,7 @@ def result() -> xarray.Dataset:
     return result.assign_attrs(played=sum(played))
 
 
-def test_axes(result: xarray.Dataset) -> None:
+def test_axes_of_a_result(result: xarray.Dataset) -> None:
     assert result.regret.dims == result.lifetime.dims == result.action.dims == ("policy", "trial", "user")
     assert result.mean_lifetime.dims == ("policy", "trial")
     assert result.seconds.dims == ("policy",)
@@ -44,7 +44,7 @@ def test_axes(result: xarray.Dataset) -> None:
     assert result.trial.values.tolist() == [0, 1, 2]
 
 
-def test_nothing_is_missing(result: xarray.Dataset) -> None:
+def test_no_value_is_missing(result: xarray.Dataset) -> None:
     for variable in result.data_vars.values():
         assert np.all(np.isfinite(variable))
     assert result.action.min() >= 0
@@ -61,7 +61,7 @@ def test_progress_counts_every_user(result: xarray.Dataset) -> None:
     assert result.attrs["played"] == 2 * 50 * 3
 
 
-def test_says_what_was_played(result: xarray.Dataset) -> None:
+def test_attributes_describe_the_run(result: xarray.Dataset) -> None:
     assert (result.attrs["seed"], result.attrs["users"]) == (7, 50)
     problem = json.loads(result.attrs["problem"])
     assert problem["theta"] == [0.5]
@@ -85,21 +85,23 @@ def test_a_model_of_ones_own_is_described(monkeypatch: pytest.MonkeyPatch) -> No
     own = {"kind": "distribution", "distribution": {"kind": "Laplace", "loc": 0.0, "scale": 0.5**0.5}}
     result = hrprob.simulate(PROBLEM, policies["own"], users=2, trials=1)
     assert json.loads(result.attrs["misspecified"]) == {"thompson": {"noise": own}}
-    # The very noise of the model, made anew: the policy takes it for what it is.
+    # Another object with the noise of the model: the policy recognises it by its content.
     for noise in (LaplaceNoise().noise, FromDistribution(dist.Laplace(0, 0.5**0.5))):
-        assert results._misspecified(PROBLEM.replace(noise=noise), policies) == {}
+        assert misspecification.misspecified(PROBLEM.replace(noise=noise), policies) == {}
     other = PROBLEM.replace(noise=FromDistribution(dist.Logistic(0.0, 3**0.5 / np.pi)))
-    assert results._misspecified(other, policies) == {"own": {"noise": own}}
+    assert misspecification.misspecified(other, policies) == {"own": {"noise": own}}
 
 
 def test_distributions_of_distributions_are_described() -> None:
     shifted = dist.TransformedDistribution(dist.Exponential(2.0), dist.transforms.AffineTransform(-1.0, 2.0))
     noise = describe(FromDistribution(shifted))
-    said = json.loads(results._as_json({"noise": noise, "size": np.float64(0.5), "call": test_axes}))
+    said = json.loads(
+        misspecification.as_json({"noise": noise, "size": np.float64(0.5), "call": test_axes_of_a_result})
+    )
     assert said["noise"]["distribution"]["base_dist"] == {"kind": "Exponential", "rate": 2.0}
     assert said["noise"]["distribution"]["transforms"] == [{"kind": "AffineTransform", "values": [-1.0, 2.0]}]
     assert said["size"] == 0.5
-    assert "test_axes" in said["call"]
+    assert "test_axes_of_a_result" in said["call"]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,7 @@ def test_policies_that_cannot_be_played(policies: Any, message: str) -> None:
         hrprob.simulate(PROBLEM, policies, users=2, trials=1)
 
 
-def test_a_problem_that_is_none() -> None:
+def test_a_problem_of_another_type_is_refused() -> None:
     with pytest.raises(InvalidInput, match="`problem` must be a Problem, got None"):
         hrprob.simulate(None, hrprob.Oracle(), users=2, trials=1)  # type: ignore[arg-type]
 
@@ -190,5 +192,5 @@ def test_estimates_do_not_drift() -> None:
         statistics = glse.Statistics(*(np.asarray(leaf)[..., trial] for leaf in state.statistics))
         afresh = glse.solve(statistics, 1.0, problem.link)
         for carried, direct in zip(state.estimates, afresh, strict=True):
-            # Rounding of 2e-16 a step, 30000 steps: at most 1e-11 even if it always adds up.
+            # Rounding of 2e-16 per step, 30000 steps: at most 1e-11 even if it always adds up.
             np.testing.assert_allclose(np.asarray(carried)[..., trial], direct, rtol=1e-9, atol=1e-11)

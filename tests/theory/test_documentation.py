@@ -1,4 +1,4 @@
-"""docs/equations.md names tests that exist, functions that exist and the keys of the report."""
+"""docs/explanation/equations.md names tests that exist, functions that exist and the keys of the report."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import hrprob
 from hrprob.theory import INEQUALITIES
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "explanation" / "equations.md").read_text(encoding="utf-8")
 
 
 def test_tests_and_files_exist():

@@ -68,10 +68,15 @@ class Engine(abc.ABC):
         Whether a belief consists of draws by chain (``own_draws``); from the others any number is drawn.
     cuts_to_ball : bool
         Whether a draw of θ may be the nearest point of its ball where no draw within it was found.
+    is_reference : bool
+        Whether diagnostics compare the other engines with it: its draws follow the posterior itself, up to
+        Monte Carlo error, where its chains have converged.
     replicates : int
         How many independent fits, each from its own key, make the chains of a sample.
     refit : float
-        A policy fits anew when the number of users has grown by this factor.
+        A policy refits when the number of users has grown by this factor.
+    seconds_per_fit : float
+        About how long one fit takes that a run pauses for, with some thousand rows on one core.
     library : str
         Whose algorithm it is, as ArviZ's ``inference_library`` names it.
     shorter : mapping
@@ -87,8 +92,10 @@ class Engine(abc.ABC):
     runs_programs: ClassVar[bool] = False
     makes_draws: ClassVar[bool] = False
     cuts_to_ball: ClassVar[bool] = False
+    is_reference: ClassVar[bool] = False
     replicates: ClassVar[int] = 1
     refit: ClassVar[float]
+    seconds_per_fit: ClassVar[float] = 0.0
     library: ClassVar[str] = "hrprob"
     shorter: ClassVar[Mapping[str, Any]] = {}
     raise_for_rhat: ClassVar[str] = ""
@@ -105,6 +112,10 @@ class Engine(abc.ABC):
     @abc.abstractmethod
     def draw(self, target: Target, belief: Any, key: jax.Array, scale: Any = 1.0) -> jax.Array:
         """Return one draw of z (2d,), its distance from the mean multiplied by ``scale``."""
+
+    def draw_some(self, target: Target, belief: Any, key: jax.Array, draws: int) -> jax.Array:
+        """Return draws of z (draws, 2d); fewer where the belief consists of fewer draws."""
+        return jax.vmap(lambda key: self.draw(target, belief, key))(jax.random.split(key, draws))
 
     def log_density(self, target: Target, belief: Any, z: jax.Array) -> jax.Array:
         """Return ln q(z) of the belief, where ``has_density``."""
@@ -155,12 +166,12 @@ class StreamingEngine(Engine):
         """Return the belief after one more row of data, without an axis of rows, until the next fit."""
         return belief
 
-    def worn(self, belief: Any) -> Any:
-        """Return whether the belief must be fitted anew before its time."""
+    def needs_refit(self, belief: Any) -> Any:
+        """Return whether the belief must be refitted before the number of users has grown by ``refit``."""
         return False
 
     def refresh(self, target: Target, tables: Any, belief: Any, due: Any) -> Any:
-        """Return the belief fitted anew where it is ``due``, else as it is."""
+        """Return the belief, refitted where it is ``due``."""
         return once(due, lambda belief: self.fit(target, tables, belief), belief)
 
 
@@ -183,6 +194,13 @@ class BatchEngine(Engine):
     def own_draws(self, belief: Any) -> jax.Array:
         """Return the draws of z (chains, draws, 2d or more) that a belief consists of, where ``makes_draws``."""
         return belief
+
+    def draw_some(self, target: Target, belief: Any, key: jax.Array, draws: int) -> jax.Array:
+        """Return evenly thinned draws of the belief's own, where ``makes_draws``."""
+        if not self.makes_draws:
+            return super().draw_some(target, belief, key, draws)
+        every = self.own_draws(belief)[..., : target.size].reshape(-1, target.size)
+        return every[np.linspace(0, every.shape[0] - 1, min(draws, every.shape[0])).astype(int)]
 
     def statistics(self, belief: Any) -> Mapping[str, np.ndarray]:
         """Return what the sampler reports of every draw (chains, draws), by ArviZ's names."""

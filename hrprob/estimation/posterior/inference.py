@@ -24,6 +24,7 @@ from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.base import BatchEngine, Engine, StreamingEngine
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import first_rows, pad
+from hrprob.observations import features
 
 __all__ = ["DIMS", "Draws", "draw_many", "export", "features", "fit_engine", "sample_posterior"]
 
@@ -40,7 +41,7 @@ class Draws(NamedTuple):
     theta: np.ndarray  # (chains, draws, d)
     phi: np.ndarray  # (chains, draws, d)
     z: np.ndarray  # (chains, draws, 2d), and more where the program has more sites
-    log_ratio: np.ndarray  # (chains, draws) ln p − ln q up to a constant; 0 where q is taken for p
+    log_ratio: np.ndarray  # (chains, draws) ln p − ln q up to a constant; 0 where q counts as p
     sites: Mapping[str, np.ndarray] = {}  # (chains, draws, ...) each, beyond θ and φ
     statistics: Mapping[str, np.ndarray] = {}  # (chains, draws) each, by ArviZ's names
 
@@ -138,17 +139,6 @@ def export(draws: Draws, **sample_stats: Any) -> Any:
     return from_dict(groups | {"sample_stats": statistics}, dims=DIMS, coords=features(draws.theta.shape[-1]))
 
 
-def features(dimension: int) -> dict[str, list[str]]:
-    """Return the names of the entries of θ and φ, as ArviZ's coordinates.
-
-    Examples
-    --------
-    >>> features(2)
-    {'feature': ['x1', 'x2']}
-    """
-    return {"feature": [f"x{j + 1}" for j in range(dimension)]}
-
-
 @jax.jit
 def _fit_at_once(engine: StreamingEngine, target: Target, data: Any, rows: Any, start: Any) -> Any:
     return engine.fit(target, [(data, rows)], start)
@@ -156,7 +146,7 @@ def _fit_at_once(engine: StreamingEngine, target: Target, data: Any, rows: Any, 
 
 @jax.jit
 def _fit_row_by_row(engine: StreamingEngine, target: Target, data: Any, rows: Any, key: jax.Array) -> Any:
-    """Return the belief after all rows, fitted anew when the rows have grown by its factor or it is worn."""
+    """Return the belief after all rows, refitted when the rows have grown by its factor or it needs a refit."""
 
     def move(belief: Any, number: Any) -> Any:
         return engine.fit(target, [(first_rows(data, number + 1), number + 1)], belief)
@@ -165,7 +155,7 @@ def _fit_row_by_row(engine: StreamingEngine, target: Target, data: Any, rows: An
         belief, due = carry
         row = jax.tree.map(lambda leaf: leaf[number], data)
         belief = engine.absorb(target, belief, row)
-        now = (number + 1 >= due) | (number + 1 == rows) | engine.worn(belief)
+        now = (number + 1 >= due) | (number + 1 == rows) | engine.needs_refit(belief)
         belief = jax.lax.cond(now, move, lambda belief, number: belief, belief, number)
         return belief, jnp.where(now, jnp.ceil((number + 1) * engine.refit), due)
 

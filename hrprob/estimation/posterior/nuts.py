@@ -72,6 +72,8 @@ class NUTS(BatchEngine):
 
     kind: ClassVar[str]
     runs_programs: ClassVar[bool] = True
+    is_reference: ClassVar[bool] = True
+    seconds_per_fit: ClassVar[float] = 10.0
     library: ClassVar[str] = "numpyro"
     shorter: ClassVar[Mapping[str, Any]] = {"chains": 2, "warmup": 200, "draws": 256, "depth": 6}
     raise_for_rhat: ClassVar[str] = "warmup"

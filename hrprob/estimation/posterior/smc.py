@@ -155,7 +155,7 @@ class SMC(StreamingEngine):
         def fit(belief: Cloud, given: tuple[Target, Any]) -> Cloud:
             return self.fit(*given, start=belief)
 
-        return one_by_one(due | self.worn(belief), fit, belief, (target, tables))
+        return one_by_one(due | self.needs_refit(belief), fit, belief, (target, tables))
 
     def fit(self, target: Target, tables: Any, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all rows: pairs of data and rows in use."""
@@ -234,7 +234,7 @@ class SMC(StreamingEngine):
         """Return the engine with a thousand tries at a draw of θ in its ball."""
         return with_fields(self, tries=max(self.tries, _FINAL_TRIES))
 
-    def worn(self, belief: Cloud) -> jax.Array:
+    def needs_refit(self, belief: Cloud) -> jax.Array:
         """Return whether the effective sample size is so small that the particles must be moved at once."""
         return _effective(belief.log_weight) < _LEAST_SHARE * self.particles
 

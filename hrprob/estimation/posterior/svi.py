@@ -66,6 +66,7 @@ class SVI(NormalBelief, BatchEngine):
 
     kind: ClassVar[str]
     runs_programs: ClassVar[bool] = True
+    seconds_per_fit: ClassVar[float] = 2.0
     library: ClassVar[str] = "numpyro"
     shorter: ClassVar[Mapping[str, Any]] = {"steps": 1000}
     steps: int = 2000

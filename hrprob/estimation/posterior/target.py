@@ -19,21 +19,16 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from hrprob._core.records import record
 from hrprob.models import Setting, priors
 from hrprob.models.ball import from_ball, gain_derivatives, to_ball
 from hrprob.noise.base import compiled
-from hrprob.numerics.buffers import read_rows
 from hrprob.numerics.products import contract
+from hrprob.numerics.row_sums import BLOCK, capacity_for, sum_over_rows
 
-__all__ = ["Curve", "Target", "capacity_for", "sum_over_rows"]
+__all__ = ["BLOCK", "Curve", "Target", "capacity_for", "sum_over_rows"]
 
-# Rows per block: enough to keep vector units busy, few enough to stay in the cache.
-BLOCK = 256
-# Rows per block where every row is evaluated at many points at once.
-SMALL_BLOCK = 32
 # Up to this dimension one product with all pairs of entries of x is faster than one matrix product per weight.
 _WRITTEN_OUT = 12
 
@@ -247,43 +242,6 @@ def _two_derivatives(function: Any, u: jax.Array, v: jax.Array) -> Any:
     (_, by_v), (_, by_vv) = jax.jvp(along((zero, one)), (u, v), (zero, one))
     _, (_, by_uv) = jax.jvp(along((one, zero)), (u, v), (zero, one))
     return value, (by_u, by_v), (by_uu, by_uv, by_vv)
-
-
-def sum_over_rows(
-    function: Any, data: Any, rows: Any, arguments: tuple[Any, ...], like: Any, size: int = BLOCK
-) -> Any:
-    """Return the sum of ``function(block, *arguments)`` over blocks of the first ``rows`` rows of ``data``.
-
-    ``like`` has the shapes of the sum. A buffer longer than a block has whole blocks
-    (:func:`capacity_for`).
-    """
-    capacity = data.x.shape[0]
-    nothing = jax.tree.map(jnp.zeros_like, like)
-    if capacity == 0:
-        return nothing
-    if capacity <= size:
-        return function(data, *arguments)
-    if capacity % size:
-        raise ValueError(f"a buffer of {capacity} rows is no multiple of {size}: see `capacity_for`")
-
-    def step(number: Any, total: Any) -> Any:
-        block = jax.tree.map(lambda leaf: read_rows(leaf, number * size, size), data)
-        return jax.tree.map(jnp.add, total, function(block, *arguments))
-
-    steps = (jnp.asarray(rows, jnp.int32) + (size - 1)) // size
-    return lax.fori_loop(0, steps, step, nothing)
-
-
-def capacity_for(rows: int) -> int:
-    """Return the least number of rows at least ``rows`` that a buffer may have.
-
-    Examples
-    --------
-    >>> capacity_for(20), capacity_for(100), capacity_for(300)
-    (20, 128, 512)
-    """
-    unit = 1 if rows <= SMALL_BLOCK else SMALL_BLOCK if rows <= BLOCK else BLOCK
-    return -(-rows // unit) * unit
 
 
 def _ball_derivatives(z: jax.Array, radius: Any, weights: jax.Array) -> tuple[jax.Array, jax.Array]:

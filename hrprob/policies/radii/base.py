@@ -10,10 +10,13 @@ import jax
 from hrprob._core.errors import InvalidInput, check_choice, check_number
 from hrprob._core.records import set_frozen
 from hrprob._core.registry import Registry
+from hrprob.estimation.weighted import Belief, Estimates
 from hrprob.policies.base import Seen
+from hrprob.policies.learners import norm_of
+from hrprob.policies.radii.rectangle import largest_value
 from hrprob.problem import Known
 
-__all__ = ["RADII", "Radii", "Radius", "Width", "check_delta", "check_radius", "register"]
+__all__ = ["RADII", "Radii", "Radius", "Width", "check_delta", "check_radius", "check_scale", "register"]
 
 
 class Radii(NamedTuple):
@@ -46,6 +49,23 @@ class Width:
         """Return ξ, the width of the index, at the estimates of ``learned``."""
         raise NotImplementedError
 
+    def bonus(self, policy: Any, state: Any, contexts: jax.Array) -> jax.Array:
+        """Return what the paper's index adds to the value of each context (actions, d): ξ‖x‖ in the norm of V⁻¹."""
+        return self.xi(state.width, state.learned) * norm_of(state.inverse, contexts)
+
+    def largest_values(self, policy: Any, state: Any, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return the largest value of each context (actions, d) within the confidence sets."""
+        u, w = policy.plug_in(state.learned, contexts)
+        norm, radii = norm_of(state.inverse, contexts), self.radii(state.width, state.learned)
+        half_u, half_w = radii.theta * norm, policy.known.link.slope * radii.phi * norm
+        return largest_value(policy.known, contexts, beta, (u, half_u), (w, half_w), policy.variance_floor)
+
+    def confidence_sets(self, state: Any) -> tuple[Estimates, Radii]:
+        """Return the confidence sets for θ and φ: centres and shapes of two ellipsoids, and their radii."""
+        theta, phi, inverse = state.learned.estimates
+        shapes = Estimates(Belief(theta, inverse), Belief(phi, inverse))
+        return shapes, self.radii(state.width, state.learned)
+
 
 class Radius:
     """A named choice of the radii."""
@@ -53,6 +73,8 @@ class Radius:
     kind: ClassVar[str]
     # Whether it requires the parameter ``xi``, which is refused otherwise.
     takes_xi: ClassVar[bool] = False
+    # Whether a factor on the radius, ``scale``, may be given.
+    takes_scale: ClassVar[bool] = False
     # Whether it requires a policy that estimates φ.
     needs_phi: ClassVar[bool] = False
 
@@ -78,7 +100,7 @@ def register(kind: str) -> Callable[[C], C]:
     Examples
     --------
     >>> list(RADII)
-    ['calibrated', 'constant', 'corrected', 'explicit', 'paper', 'released']
+    ['calibrated', 'constant', 'corrected', 'explicit', 'likelihood-ratio', 'paper', 'released']
     """
     return RADII.register(kind)
 
@@ -106,3 +128,13 @@ def _check_xi(policy: Any, *, required: bool) -> None:
     if policy.xi is not None:
         remedy = "it multiplies the norm of a context"
         set_frozen(policy, xi=check_number("xi", policy.xi, low=0, remedy=remedy))
+
+
+def check_scale(policy: Any, *, allowed: bool) -> None:
+    """Check the factor on the radius, which only some radii have."""
+    remedy = "it multiplies the radius of the set; below 1 the set promises nothing"
+    scale = check_number("scale", policy.scale, low=0, remedy=remedy)
+    if scale != 1.0 and not allowed:
+        must = 'must be 1 unless radius = "likelihood-ratio"'
+        raise InvalidInput("scale", must, policy.scale, f"the radius is {policy.radius!r}")
+    set_frozen(policy, scale=scale)

@@ -10,10 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_count
-from hrprob._core.random_numbers import Source
+from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.records import record, set_frozen
 from hrprob._core.registry import Registry
 
-__all__ = ["CONTEXTS", "Contexts", "check_actions", "check_contexts", "register", "too_long", "unit"]
+__all__ = [
+    "CONTEXTS",
+    "Contexts",
+    "NormalVectors",
+    "check_actions",
+    "check_contexts",
+    "register",
+    "too_long",
+    "unit",
+]
 
 
 class Contexts(Protocol):
@@ -37,6 +47,24 @@ class Contexts(Protocol):
     def place(self, drawn: Any) -> jax.Array:
         """Return the contexts (users, actions, d, trials) that follow from the random numbers."""
         ...
+
+
+@record(static=("actions",))
+class NormalVectors:
+    """Base of kinds that make contexts from standard normal vectors, one per action."""
+
+    kind: ClassVar[str]
+    actions: int = 20
+
+    def __post_init__(self) -> None:
+        set_frozen(self, actions=check_actions(self.actions))
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raise unless the contexts can have this dimension; by default any."""
+
+    def vectors(self, source: Source, dimension: int) -> jax.Array:
+        """Return standard normal vectors; a direction needs neither their last bits nor their far tails."""
+        return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension))
 
 
 # A norm may exceed 1 by rounding.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import InvalidInput, check_number
-from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source
+from hrprob._core.random_numbers import WARMUP_USERS, Source
 from hrprob._core.records import set_frozen
-from hrprob.problem.contexts.base import check_actions, register, unit
+from hrprob.problem.contexts.base import NormalVectors, register, unit
 from hrprob.problem.sequences import position
 
 __all__ = ["Drifting"]
@@ -20,8 +20,8 @@ __all__ = ["Drifting"]
 _MOST_PULL = 1e6
 
 
-@register("drifting", static=("actions",))
-class Drifting:
+@register("drifting")
+class Drifting(NormalVectors):
     r"""Contexts on the unit sphere about a direction that turns.
 
     User t has contexts :math:`x \propto g + \text{pull} \cdot m_t`, g a standard normal vector and
@@ -35,18 +35,21 @@ class Drifting:
         How close the contexts are to the direction, at most 1e6; with 0 they are uniform.
     period : float
         How many users one full turn takes, at least 1.
+
+    Examples
+    --------
+    >>> Drifting(actions=5, period=2000.0).actions
+    5
     """
 
-    kind: ClassVar[str]
-    actions: int = 20
     pull: Any = 2.0
     period: Any = 10000.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         pull, period = "0 is no pull at all", "it is the number of users in one turn; with 1 nothing drifts"
         set_frozen(
             self,
-            actions=check_actions(self.actions),
             pull=check_number("pull", self.pull, low=0, high=_MOST_PULL, remedy=pull),
             period=check_number("period", self.period, low=1, remedy=period),
         )
@@ -60,7 +63,7 @@ class Drifting:
     def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
         """Return standard normal vectors, and the angle of each user."""
         angle = position(source.users, WARMUP_USERS).astype(float) * (2.0 * math.pi / self.period)
-        return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension)), angle
+        return self.vectors(source, dimension), angle
 
     def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
         """Return the vectors, pulled towards the direction and divided by their norms."""

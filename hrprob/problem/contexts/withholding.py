@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import InvalidInput, check_count
-from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source
+from hrprob._core.random_numbers import WARMUP_USERS, Source
 from hrprob._core.records import set_frozen
-from hrprob.problem.contexts.base import check_actions, register, unit
+from hrprob.problem.contexts.base import NormalVectors, register, unit
 from hrprob.problem.sequences import position
 
 __all__ = ["Withholding"]
 
 
-@register("withholding", static=("actions", "coordinates"))
-class Withholding:
+@register("withholding", static=("coordinates",))
+class Withholding(NormalVectors):
     """Contexts on the unit sphere that withhold the last coordinates for a while.
 
     The contexts of the first ``users`` users have 0 as their last ``coordinates`` entries: whatever is
@@ -31,17 +31,20 @@ class Withholding:
         For how many users it lasts.
     coordinates : int
         How many entries are withheld, fewer than d.
+
+    Examples
+    --------
+    >>> Withholding(actions=5, users=1000, coordinates=1).coordinates
+    1
     """
 
-    kind: ClassVar[str]
-    actions: int = 20
     users: Any = 5000
     coordinates: int = 2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         set_frozen(
             self,
-            actions=check_actions(self.actions),
             users=check_count(
                 "users", self.users, low=0, remedy="it is a number of users, from the first on"
             ),
@@ -59,7 +62,7 @@ class Withholding:
     def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
         """Return standard normal vectors, and whether each user is an early one (warm-up users are)."""
         early = position(source.users, WARMUP_USERS) < self.users
-        return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension)), early
+        return self.vectors(source, dimension), early
 
     def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
         """Return the vectors without the withheld entries, divided by their norms."""

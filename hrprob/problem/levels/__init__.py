@@ -11,7 +11,7 @@ infinite     β = ∞: every user leaves after one round (Remark 7)
 sequence     β of each user from a list or a file
 function     β of each user from a function of one's own
 hidden       β drawn once per user and kept; policies do not see it
-redrawn      β drawn anew in every round; policies do not see it
+redrawn      β drawn independently in every round; policies do not see it
 ===========  ==========================================================
 
 All but the last two are drawn once per user, kept, and seen on arrival. ``hidden`` and ``redrawn`` take one of the

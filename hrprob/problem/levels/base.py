@@ -54,6 +54,10 @@ class Satisfaction(Protocol):
         """Return the probability that a round is the last of a user whose level is ``beta``."""
         ...
 
+    def evaluations(self, noise: Noise) -> int:
+        """Return how often Ψ is evaluated for the value of one action, which decides how long a run takes."""
+        ...
+
     def check_finite(self, noise: Noise, u: np.ndarray, w: np.ndarray) -> None:
         """Raise unless :meth:`rounds` is finite for actions of these means and variances."""
         ...
@@ -93,6 +97,10 @@ class SeenLevels:
     def reneging_probability(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return the probability of an outcome below β."""
         return lifetime.reneging_probability(u, w, beta, noise)
+
+    def evaluations(self, noise: Noise) -> int:
+        """Return how often Ψ is evaluated for the value of one action: once."""
+        return 1
 
     def check_finite(self, noise: Noise, u: np.ndarray, w: np.ndarray) -> None:
         """Accept all: an infinite lifetime does no harm where the policy sees that the user will never leave."""

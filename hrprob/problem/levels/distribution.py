@@ -52,12 +52,16 @@ class LevelDistribution(SeenLevels):
         """Return E_β[h_β(u, w)]."""
         return lifetime.mean_h(u, w, self.nodes(), noise)
 
+    def lifetime_evaluations(self, noise: Noise) -> int:
+        """Return how often Ψ is evaluated by :meth:`mean_lifetime`."""
+        return sum(map(len, (self.nodes().levels, self.nodes().far_levels)))
+
     def mean_reneging_probability(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[Ψ((β − u)/√w)]."""
         return lifetime.mean_reneging_probability(u, w, self.nodes(), noise)
 
     def redrawn_lifetime(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
-        """Return the expected lifetime where β is drawn anew in every round."""
+        """Return the expected lifetime where β is drawn independently in every round."""
         return 1.0 / self.mean_reneging_probability(u, w, noise)
 
     def check_mean_lifetime(self, noise: Noise, least_variance: float) -> None:

@@ -35,6 +35,13 @@ class LevelFunction(SeenLevels):
         configuration file, ``"module:name"``.
     low, high : float, optional
         Bounds of the levels, where they are known.
+
+    Examples
+    --------
+    >>> import jax
+    >>> levels = LevelFunction(lambda key, user: jax.random.uniform(key, minval=-1.0), low=-1.0, high=1.0)
+    >>> levels.low, levels.high
+    (-1.0, 1.0)
     """
 
     kind: ClassVar[str]
@@ -64,7 +71,7 @@ class LevelFunction(SeenLevels):
         if np.any(unfit):
             first = np.unravel_index(np.argmax(unfit), unfit.shape)
             remedy = (
-                f"so it is for {user_in_words(users[first[0]])}; mend the function, or move `low` and `high`"
+                f"so it is for {user_in_words(users[first[0]])}; fix the function, or move `low` and `high`"
             )
             must = f"must return finite levels within [{low:g}, {high:g}]"
             raise InvalidInput("function", must, levels[first], remedy)

@@ -51,6 +51,10 @@ class HiddenLevels(UnseenLevels):
 
     value_is_mean: ClassVar[bool] = True
 
+    def evaluations(self, noise: Noise) -> int:
+        """Return how often Ψ is evaluated for the value of one action: for every node of the average over β."""
+        return self.of.lifetime_evaluations(noise)
+
     @property
     def needs_tail(self) -> bool:
         """Whether the average depends on how the noise falls far below; see ``tail`` of a noise."""

@@ -15,7 +15,16 @@ __all__ = ["InfiniteLevels"]
 
 @register("infinite")
 class InfiniteLevels(SeenLevels):
-    """β = ∞: the ordinary contextual bandit, one round per user."""
+    """β = ∞: the ordinary contextual bandit, one round per user.
+
+    Examples
+    --------
+    Every user leaves after one round, and another objective decides:
+
+    >>> import hrprob
+    >>> hrprob.Problem(objective=hrprob.Reward(), satisfaction=InfiniteLevels()).satisfaction
+    InfiniteLevels()
+    """
 
     @property
     def support(self) -> tuple[float, float]:

@@ -1,10 +1,10 @@
-r"""Levels with a normal distribution: β = mean + deviation·t, t standard normal.
+r"""Levels with a normal distribution: β = mean + sd·t, t standard normal.
 
 **Redrawn levels.** Where the noise is normal, or a mixture of normal components, outcome and level are both normal
 within each component, and the probability of reneging is in closed form:
 
 .. math:: \mathbb{E}_\beta[\Psi] = \sum_k p_k\,
-    \Phi\!\left(\frac{\text{mean} - u - \sqrt{w}\,m_k}{\sqrt{w s_k^2 + \text{deviation}^2}}\right).
+    \Phi\!\left(\frac{\text{mean} - u - \sqrt{w}\,m_k}{\sqrt{w s_k^2 + \text{sd}^2}}\right).
 
 **Kept levels.** :math:`\mathbb{E}_\beta[h]` has no closed form. Its integrand
 :math:`\exp(-t^2/2)/\Psi(\text{shift} + \text{slope}\cdot t)` is the normal density, and possibly a second bump far
@@ -32,7 +32,12 @@ from hrprob.noise import NORMAL, Noise
 from hrprob.noise.base import normal_peak
 from hrprob.problem.levels.base import register
 from hrprob.problem.levels.distribution import LevelDistribution
-from hrprob.problem.levels.quadrature import mean_and_sd, mean_over_pieces, normal_nodes
+from hrprob.problem.levels.quadrature import (
+    evaluations_over_pieces,
+    mean_and_sd,
+    mean_over_pieces,
+    normal_nodes,
+)
 
 __all__ = ["NormalLevels"]
 
@@ -64,21 +69,27 @@ class NormalLevels(LevelDistribution):
 
     Parameters
     ----------
-    mean, deviation : float
+    mean, sd : float
         Its mean, and its standard deviation, above 0.
+
+    Examples
+    --------
+    >>> NormalLevels(mean=-0.5, sd=0.2)
+    NormalLevels(mean=-0.5, sd=0.2)
     """
 
     kind: ClassVar[str]
     needs_tail: ClassVar[bool] = True
+    RENAMED: ClassVar[dict[str, str]] = {"deviation": "sd"}
     mean: Any = 0.0
-    deviation: Any = 0.5
+    sd: Any = 0.5
 
     def __post_init__(self) -> None:
         remedy = 'it is a standard deviation; for one level take { kind = "empirical", levels = [x] }'
         set_frozen(
             self,
             mean=check_number("mean", self.mean, remedy="it is the mean level"),
-            deviation=check_number("deviation", self.deviation, low=0, open_low=True, remedy=remedy),
+            sd=check_number("sd", self.sd, low=0, open_low=True, remedy=remedy),
         )
 
     @property
@@ -88,13 +99,13 @@ class NormalLevels(LevelDistribution):
 
     def draw(self, source: Source, shape: tuple[int, ...] = (), start: jax.Array | int = 0) -> jax.Array:
         """Return levels of shape (users, ..., trials)."""
-        return self.mean + self.deviation * source.normal(Purpose.SATISFACTION, shape, start)
+        return self.mean + self.sd * source.normal(Purpose.SATISFACTION, shape, start)
 
     def nodes(self) -> Nodes:
         """Return the distribution as a weighted sum, by the trapezoidal rule in asinh of the standardised level."""
         places, log_weights = normal_nodes()
         far = int(np.sum(places < _FAR_DOWN))
-        levels = self.mean + self.deviation * places
+        levels = self.mean + self.sd * places
         return Nodes(levels[far:], np.exp(log_weights[far:]), levels[:far], log_weights[:far])
 
     def mean_reneging_probability(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
@@ -104,7 +115,7 @@ class NormalLevels(LevelDistribution):
         mean, sd = mean_and_sd(u, w)
         return jnp.asarray(
             sum(
-                p * lifetime.reneging_probability(mean + sd * m, w * s**2 + self.deviation**2, self.mean)
+                p * lifetime.reneging_probability(mean + sd * m, w * s**2 + self.sd**2, self.mean)
                 for p, m, s in noise.normal_components()
             )
         )
@@ -117,20 +128,25 @@ class NormalLevels(LevelDistribution):
         ((_, m, s),) = components
         mean, sd = mean_and_sd(u, w)
         # Unlike one over the probability, h has derivatives that are correct in the tail.
-        return lifetime.h(mean + sd * m, w * s**2 + self.deviation**2, self.mean)
+        return lifetime.h(mean + sd * m, w * s**2 + self.sd**2, self.mean)
 
     def mean_lifetime(self, u: ArrayLike, w: ArrayLike, noise: Any) -> jax.Array:
         """Return E_β[h]; infinite where the variance is too small for it to be finite, as an estimated one may be."""
         u, w = jnp.broadcast_arrays(jnp.asarray(u, dtype=float), jnp.asarray(w, dtype=float))
-        finite = self.deviation**2 < w * noise.tail**2
-        safe = jnp.where(finite, w, 2.0 * (self.deviation / noise.tail) ** 2)
+        finite = self.sd**2 < w * noise.tail**2
+        safe = jnp.where(finite, w, 2.0 * (self.sd / noise.tail) ** 2)
         sd = jnp.sqrt(safe)
-        shift, slope = (self.mean - u) / sd, self.deviation / sd
+        shift, slope = (self.mean - u) / sd, self.sd / sd
         if getattr(noise, "turns", ()):
             mean = _lifetime_by_pieces(self, u, safe, noise, *noise.peak(shift, slope))
             return jnp.where(finite, mean, jnp.inf)
         bump, width = normal_peak(noise, shift, slope)
         return _lifetime_by_nodes(self, u, w, noise, bump, width, finite)
+
+    def lifetime_evaluations(self, noise: Noise) -> int:
+        """Return the number of nodes, in all pieces where the lower tail of the noise has several laws."""
+        turns = getattr(noise, "turns", ())
+        return evaluations_over_pieces(noise, turns, 1 + len(_ABOUT)) if turns else len(normal_nodes()[0])
 
     def check_mean_lifetime(self, noise: Noise, least_variance: float) -> None:
         """Raise unless the lower tail of the levels is lighter than that of the outcomes."""
@@ -138,31 +154,31 @@ class NormalLevels(LevelDistribution):
             remedy = "whether the expected lifetime is finite depends on it; give the noise a `tail`, or take bounded levels"
             raise InvalidInput("of", "must go with a noise of known tail", noise.kind, remedy)
         most = float(noise.tail) * math.sqrt(least_variance)
-        if self.deviation >= most:
+        if self.sd >= most:
             remedy = (
                 "with so heavy a lower tail of the levels the expected lifetime is infinite (some actions' "
                 f"outcomes have a variance of only {least_variance:.4g}); narrow the levels, or take `redrawn`"
             )
-            raise InvalidInput("of.deviation", f"must be below {most:.4g}", self.deviation, remedy)
-        if self.deviation**2 > _MOST_RATIO * most**2:
+            raise InvalidInput("of.sd", f"must be below {most:.4g}", self.sd, remedy)
+        if self.sd**2 > _MOST_RATIO * most**2:
             remedy = (
                 f"at {most:.4g} the expected lifetime becomes infinite, and so close to that it is not computed "
                 "to 8 digits; narrow the levels, or take `redrawn`"
             )
             within = math.sqrt(_MOST_RATIO) * most
-            raise InvalidInput("of.deviation", f"must be at most {within:.4g}", self.deviation, remedy)
+            raise InvalidInput("of.sd", f"must be at most {within:.4g}", self.sd, remedy)
 
 
 def _probability_by_pieces(levels: NormalLevels, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
     """Return E_β[Ψ] by pieces where u, and so the step of Ψ, lies within the levels, else by the nodes."""
     u, w = jnp.broadcast_arrays(jnp.asarray(u, dtype=float), jnp.asarray(w, dtype=float))
-    reach = _REACH * levels.deviation
+    reach = _REACH * levels.sd
     low = levels.mean - reach
     # Up to as far above the step: where outcomes mostly exceed all levels, the few levels above them count.
     high = jnp.maximum(levels.mean, jnp.minimum(u, levels.mean + reach)) + reach
 
     def value(level: jax.Array) -> jax.Array:
-        density = NORMAL.pdf((level - levels.mean) / levels.deviation) / levels.deviation
+        density = NORMAL.pdf((level - levels.mean) / levels.sd) / levels.sd
         return (high - low) * density * lifetime.reneging_probability(u, w, level, noise)
 
     pieces = mean_over_pieces(value, low, high, u, w, noise, (levels.mean,))
@@ -190,7 +206,7 @@ def _lifetime_by_nodes(
     log_step = math.log(2.0 * _HALF_WIDTHS / (far - 1)) - 0.5 * math.log(2.0 * math.pi)
 
     def near(place: jax.Array, weight: jax.Array) -> jax.Array:
-        return weight * lifetime.h(u, w, levels.mean + levels.deviation * place, noise)
+        return weight * lifetime.h(u, w, levels.mean + levels.sd * place, noise)
 
     def below(place: jax.Array, log_weight: jax.Array) -> jax.Array:
         # The nodes are evenly spaced in asinh.
@@ -198,7 +214,7 @@ def _lifetime_by_nodes(
         t = jnp.where(away, bump + width * at, place)
         log_weight = jnp.where(away, log_step + jnp.log(width) - 0.5 * t * t, log_weight)
         return jnp.exp(
-            log_weight - lifetime.log_reneging_probability(u, w, levels.mean + levels.deviation * t, noise)
+            log_weight - lifetime.log_reneging_probability(u, w, levels.mean + levels.sd * t, noise)
         )
 
     body = lifetime.sum_over_levels(near, u, w, jnp.asarray(places[far:]), jnp.exp(log_weights[far:]))
@@ -212,18 +228,18 @@ def _lifetime_by_pieces(
     """Return E_β[h] where the lower tail of the noise has several laws: between its turns, and about the bump."""
 
     def log_value(level: ArrayLike) -> jax.Array:
-        t = (level - levels.mean) / levels.deviation
+        t = (level - levels.mean) / levels.sd
         return -0.5 * t * t - lifetime.log_reneging_probability(u, w, level, noise)
 
     bump = jnp.minimum(bump, 0.0)
-    counts = log_value(levels.mean + levels.deviation * bump) > log_value(levels.mean) - _NEGLIGIBLE
+    counts = log_value(levels.mean + levels.sd * bump) > log_value(levels.mean) - _NEGLIGIBLE
     bump, width = jnp.where(counts, bump, 0.0), jnp.where(counts, width, 1.0)
     # However narrow the bump is at its top, far below it falls like the density of the levels.
-    low = levels.mean + levels.deviation * (bump - _REACH * jnp.maximum(width, 1.0))
-    high = levels.mean + levels.deviation * _REACH
+    low = levels.mean + levels.sd * (bump - _REACH * jnp.maximum(width, 1.0))
+    high = levels.mean + levels.sd * _REACH
 
     def value(level: jax.Array) -> jax.Array:
-        return (high - low) / levels.deviation * NORMAL.pdf(0.0) * jnp.exp(log_value(level))
+        return (high - low) / levels.sd * NORMAL.pdf(0.0) * jnp.exp(log_value(level))
 
-    about = [levels.mean + levels.deviation * (bump + k * width) for k in _ABOUT]
+    about = [levels.mean + levels.sd * (bump + k * width) for k in _ABOUT]
     return mean_over_pieces(value, low, high, u, w, noise, (levels.mean, *about), noise.turns)

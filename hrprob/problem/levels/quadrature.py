@@ -19,7 +19,7 @@ from jax.typing import ArrayLike
 from hrprob import lifetime
 from hrprob.noise import Noise
 
-__all__ = ["double_exponential", "mean_and_sd", "mean_over_pieces", "normal_nodes"]
+__all__ = ["double_exponential", "evaluations_over_pieces", "mean_and_sd", "mean_over_pieces", "normal_nodes"]
 
 
 def double_exponential() -> tuple[np.ndarray, np.ndarray]:
@@ -60,6 +60,19 @@ def mean_and_sd(u: ArrayLike, w: ArrayLike) -> tuple[jax.Array, jax.Array]:
     w, u = jnp.broadcast_arrays(jnp.asarray(w, dtype=float), jnp.asarray(u, dtype=float))
     # A root has no derivative at 0.
     return u, jnp.where(w > 0.0, jnp.sqrt(jnp.where(w > 0.0, w, 1.0)), 0.0)
+
+
+def evaluations_over_pieces(noise: Noise, turns: tuple[ArrayLike, ...] = (), levels: int = 0) -> int:
+    """Return how often :func:`mean_over_pieces` evaluates its function, with ``levels`` further splits.
+
+    Examples
+    --------
+    >>> from hrprob.noise import StudentT
+    >>> evaluations_over_pieces(StudentT())
+    170
+    """
+    pieces = 1 + len(getattr(noise, "corners", (0.0,))) + len(turns) + levels
+    return pieces * len(double_exponential()[0])
 
 
 def mean_over_pieces(

@@ -1,4 +1,4 @@
-r"""Levels that are drawn anew in every round, and that no policy sees.
+r"""Levels that are drawn independently in every round, and that no policy sees.
 
 Every round then ends the stay with the same probability :math:`\mathbb{E}_\beta[\Psi((\beta - u)/\sqrt w)]`,
 and the expected lifetime is one over it.
@@ -24,7 +24,7 @@ __all__ = ["RedrawnLevels"]
 
 @register("redrawn")
 class RedrawnLevels(UnseenLevels):
-    """Levels that are drawn anew in every round, and that no policy sees.
+    """Levels that are drawn independently in every round, and that no policy sees.
 
     Parameters
     ----------

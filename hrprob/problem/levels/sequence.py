@@ -28,6 +28,11 @@ class LevelSequence(SeenLevels):
         The levels, or a CSV file with the one column beta; they are the same in all trials.
     sha256 : str, optional
         The file's SHA-256 digest, to make sure that it is this file.
+
+    Examples
+    --------
+    >>> LevelSequence([-0.5, 0.1, 0.3]).levels.tolist()
+    [-0.5, 0.1, 0.3]
     """
 
     kind: ClassVar[str]

@@ -27,7 +27,12 @@ from hrprob.lifetime import Nodes
 from hrprob.noise import Noise
 from hrprob.problem.levels.base import register
 from hrprob.problem.levels.distribution import LevelDistribution
-from hrprob.problem.levels.quadrature import double_exponential, mean_and_sd, mean_over_pieces
+from hrprob.problem.levels.quadrature import (
+    double_exponential,
+    evaluations_over_pieces,
+    mean_and_sd,
+    mean_over_pieces,
+)
 
 __all__ = ["UniformLevels"]
 
@@ -84,6 +89,12 @@ class UniformLevels(LevelDistribution):
         return mean_over_pieces(
             lambda level: lifetime.h(u, w, level, noise), self.low, self.high, u, w, noise, turns=turns
         )
+
+    def lifetime_evaluations(self, noise: Noise) -> int:
+        """Return 1 where the noise has the integral of 1/Ψ, else the number of nodes in all pieces."""
+        if hasattr(noise, "mean_reciprocal_cdf"):
+            return 1
+        return evaluations_over_pieces(noise, getattr(noise, "sharp_turns", ()))
 
     def mean_reneging_probability(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[Ψ], by the integral of Ψ where the noise has it."""

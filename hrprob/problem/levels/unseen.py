@@ -1,10 +1,10 @@
-"""What levels have in common that no policy sees: it knows only how they are distributed (Remark 6 of the paper).
+"""Base of levels that no policy sees: policies know only their distribution (Remark 6 of the paper).
 
 ==========  ========================  =====================================================
 kind        a user's level            value of an action that earns g per round
 ==========  ========================  =====================================================
 hidden      drawn once and kept       g · E_β[h_β(u, w)]
-redrawn     drawn anew every round    g / E_β[Ψ((β − u)/√w)]
+redrawn     drawn every round         g / E_β[Ψ((β − u)/√w)]
 ==========  ========================  =====================================================
 
 The two differ much: a user who never leaves makes E_β[h_β] infinite, but lowers E_β[Ψ] only by that user's share.
@@ -47,6 +47,10 @@ class UnseenLevels:
     def support(self) -> tuple[float, float]:
         """The least and the largest level."""
         return self.of.support
+
+    def evaluations(self, noise: Noise) -> int:
+        """Return how often Ψ is evaluated for the value of one action: once, where the average has a closed form."""
+        return 1
 
     def draw(self, source: Source) -> jax.Array:
         """Return the levels on arrival, of shape (users, trials)."""

@@ -32,7 +32,7 @@ def against_nuts(kind, target, data, draws=4000):
 
 
 def long_stays(rounds, seed):
-    """Return stays of so many rounds each."""
+    """Return stays with these numbers of rounds."""
     rng, users = np.random.default_rng(seed), len(rounds)
     x = rng.normal(size=(users, 4))
     x /= np.linalg.norm(x, axis=1, keepdims=True)

@@ -18,7 +18,7 @@ from hrprob.problem import Affine, Bounds
 
 # Another link and other bounds than the paper's.
 SETTING = Setting(2, Affine(slope=0.5, offset=1.0), Bounds(theta=1.5, phi=1.9))
-# Standard standard deviations as shares of the bounds; θ's is below that of the uniform prior, φ's above.
+# Standard deviations as shares of the bounds; θ's is below that of the uniform prior, φ's above.
 PRIORS = {"uniform": None, "gaussian": (0.3, 0.8)}
 # Each engine as it is, but for shorter chains.
 QUICK = {"nuts": {"warmup": 300, "draws": 500}, "svi": {"steps": 1500}}
@@ -67,7 +67,7 @@ def in_ball(rng, n, radius, share):
 
 @pytest.fixture(scope="module")
 def plain():
-    """Posterior mean, deviation and the error of the mean, from 400000 weighted draws of the prior."""
+    """Posterior mean, standard deviation and effective number of draws, from 400000 weighted draws of the prior."""
     found = {}
 
     def of(model, prior):

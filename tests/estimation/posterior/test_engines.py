@@ -71,8 +71,8 @@ def test_given_no_rows_every_engine_has_the_prior(kind, model, target):
     target = with_fields(target, model=make_model(model))
     data = NO_ROWS if target.model.data is Stays else rounds(np.zeros((0, 4)), [])
     draws = by(kind, target, data)
-    # An entry of a vector uniform on a ball of radius R has mean 0 and deviation R/√(d + 2). 1024 particles know
-    # the mean to 0.03 standard deviations and the deviation to a fiftieth: five such.
+    # An entry of a vector uniform on a ball of radius R has mean 0 and standard deviation R/√(d + 2). 1024 particles know
+    # the mean to 0.03 standard deviations and the standard deviation to a fiftieth: five such.
     # Two rows have these moments.
     wanted = np.repeat([1.0, 2.0], 4) / np.sqrt(6) * [[1.0], [-1.0]]
     apart, ratio = shift_and_ratio(coefficients(draws), wanted)
@@ -90,7 +90,7 @@ def test_before_any_data_every_engine_has_the_prior():
             engine = make_engine(kind)
             belief = engine.init(normal)
             z = jax.jit(jax.vmap(lambda key, e=engine, b=belief: e.draw(normal, b, key)))(keys)
-            # 256 particles and 512 draws of nuts know a deviation to 0.044; of four entries, three such.
+            # 256 particles and 512 draws of nuts know a standard deviation to 0.044; of four entries, three such.
             for value, deviation in zip(normal.coefficients(z), (0.1, 0.2), strict=True):
                 np.testing.assert_allclose(np.std(value, axis=0), deviation, rtol=0.13)
                 np.testing.assert_allclose(np.mean(value, axis=0), 0.0, atol=0.2 * deviation)

@@ -25,7 +25,7 @@ def test_chains_move_from_however_few_draws_they_start(target, data):
     starts = {"all": cold, "one": every[:1], "equal": every[[0] * 50], "as many as dimensions": every[:8]}
     for name, start in starts.items():
         warm = np.asarray(fit_engine(engine, target, data, jax.random.key(1), start).z)
-        # A deviation of 300 draws, half of them as good as independent, is off by 6 %.
+        # The standard deviation of 300 draws, half of them as good as independent, is off by 6 %.
         ratio = warm.std(axis=1) / every.std(axis=0)
         assert np.all((ratio > 0.6) & (ratio < 1.6)), name
 

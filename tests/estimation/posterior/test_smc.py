@@ -29,13 +29,13 @@ def test_smc_moves_only_the_trials_with_few_effective_particles(target):
         stack = lambda trees: jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *trees)  # noqa: E731
         refresh = jax.jit(lambda data, cloud, due: engine.refresh(target, [(data, 8)], cloud, due))
         every = lambda due: jax.vmap(refresh, (-1, -1, None), -1)(stack(sets), stack(clouds), due)  # noqa: E731
-        worn, due = every(jnp.asarray(False)), every(jnp.asarray(True))
+        moved, due = every(jnp.asarray(False)), every(jnp.asarray(True))
         for trial, (data, before) in enumerate(zip(sets, clouds, strict=True)):
             alone = jax.jit(lambda data, cloud: engine.fit(target, [(data, 8)], cloud))(data, before)
             np.testing.assert_allclose(due.z[..., trial], alone.z, rtol=1e-12)
             expected = alone if trial == 1 else before
-            np.testing.assert_allclose(worn.z[..., trial], expected.z, rtol=1e-12)
-            of_theta = worn.given.covariance[..., trial]
+            np.testing.assert_allclose(moved.z[..., trial], expected.z, rtol=1e-12)
+            of_theta = moved.given.covariance[..., trial]
             np.testing.assert_allclose(of_theta, expected.given.covariance, rtol=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_smc_updates_agree_with_a_fit(prior, target, data):
         value, (covariance, sum_rx) = posterior(cloud.z)
         np.testing.assert_allclose(cloud.given.covariance, covariance, rtol=1e-8, atol=1e-12)
         np.testing.assert_allclose(cloud.given.sum_rx, sum_rx, rtol=1e-10)
-        # The weights are the posterior less the prior that the particles came from.
+        # Log weights are the log posterior minus the log prior that the particles came from.
         tilt = target.prior.log_tilt(
             jnp.zeros((256, 4)), target.coefficients(both(cloud.z))[1], target.setting
         )
@@ -65,7 +65,7 @@ def test_smc_updates_agree_with_a_fit(prior, target, data):
 
 
 def test_particles_over_both_weigh_as_the_likelihood_says():
-    """Student-t outcomes, several of a context, written out with SciPy; then a particle is taken by its weight."""
+    """Student-t outcomes, several of a context, written out with SciPy; then particles are drawn by their weights."""
     target = Target(make_model("student-t"), make_prior("uniform"), Setting(2))
     engine = make_engine({"kind": "smc", "particles": 64})
     x, r = np.array([[0.6, 0.2], [-0.3, 0.5]]), np.array([[0.4, -2.0], [1.5, 0.0]])
@@ -100,9 +100,9 @@ def test_smc_is_moved_when_one_stay_outweighs_all_others(target, data):
     with double_precision():
         tables = [(jax.tree.map(jnp.asarray, part), len(part.rounds)) for part in (data, long)]
         cloud = smc.fit(target, tables[:1], smc.init(target))
-        assert not smc.worn(cloud)
+        assert not smc.needs_refit(cloud)
         after = smc.absorb(target, cloud, jax.tree.map(lambda column: column[0], tables[1][0]))
-        assert smc.worn(after)
+        assert smc.needs_refit(after)
         after = smc.fit(target, tables, after)
         keys = jax.random.split(jax.random.key(0), 2000)
         one = np.asarray(jax.vmap(lambda key: smc.draw(target, after, key))(keys))

@@ -13,7 +13,7 @@ from .comparing import against_nuts, long_stays
 
 
 @pytest.mark.slow
-def test_growing_data_do_not_compile_anew(target, data):
+def test_growing_data_compile_no_new_program(target, data):
     engine = make_engine({"kind": "svi", "steps": 20})
     with double_precision():
         parts = [jax.tree.map(lambda leaf, n=n: jnp.asarray(leaf[:n]), data) for n in (17, 25, 30)]

@@ -99,14 +99,14 @@ def test_mean_lifetime_of_levels_far_wider_than_student_t_outcomes(df: float, de
 def check_against_trapezoids(levels: hrprob.NormalLevels, u: float, w: float, noise: Noise) -> None:
     """The trapezoidal rule is exact for a smooth function that falls to 0 on both sides."""
     t, step = np.linspace(-80.0, 14.0, 1_000_001, retstep=True)
-    log_probability = np.asarray(noise.log_cdf((levels.mean + levels.deviation * t - u) / math.sqrt(w)))
+    log_probability = np.asarray(noise.log_cdf((levels.mean + levels.sd * t - u) / math.sqrt(w)))
     wanted = np.sum(np.exp(-0.5 * t * t - log_probability)) * step / math.sqrt(2 * math.pi)
     got = hrprob.HiddenLevels(levels).rounds(u, w, math.nan, noise)
     assert float(got) == pytest.approx(wanted, rel=1e-8)
 
 
 @pytest.mark.slow
-def test_redrawn_lifetime_where_hardly_anybody_leaves() -> None:
+def test_redrawn_lifetime_where_users_rarely_leave() -> None:
     redrawn = hrprob.RedrawnLevels(hrprob.NormalLevels(-20.0, 1.0)).rounds(1.0, 0.5, math.nan, NORMAL)
     closed = NORMAL.reciprocal_cdf(-21.0 / math.sqrt(1.5))
     assert float(redrawn) == pytest.approx(float(closed), rel=1e-8)
@@ -123,7 +123,7 @@ def test_mean_lifetime_under_other_noises(noise: Noise) -> None:
         return
     t, weights = panels(-30.0, 9.0, 400)
     density = np.exp(-0.5 * t * t) / math.sqrt(2 * math.pi)
-    wanted = np.sum(weights * density * h(noise, u, w, levels.mean + levels.deviation * t))
+    wanted = np.sum(weights * density * h(noise, u, w, levels.mean + levels.sd * t))
     assert float(hidden.rounds(u, w, math.nan, noise)) == pytest.approx(wanted, rel=1e-8)
 
 

@@ -58,12 +58,12 @@ def test_normal_levels_with_an_infinite_average_are_refused() -> None:
     """The least variance of an outcome is f(−‖φ*‖) = 2 − √1.74 = 0.681, its root 0.825."""
     hrprob.Problem(satisfaction=hrprob.HiddenLevels(hrprob.NormalLevels(0.0, 0.82)))
     error = complaint(satisfaction=hrprob.HiddenLevels(hrprob.NormalLevels(0.0, 0.83)))
-    assert error.field == "satisfaction.of.deviation"
+    assert error.field == "satisfaction.of.sd"
     assert "infinite" in str(error)
     assert "0.825" in str(error)
     # So close to the limit, at 0.9999 of the variance, the average is not accurate to 8 digits.
     error = complaint(satisfaction=hrprob.HiddenLevels(hrprob.NormalLevels(0.0, 0.825)))
-    assert error.field == "satisfaction.of.deviation"
+    assert error.field == "satisfaction.of.sd"
     assert "not computed to 8 digits" in str(error)
     # Redrawn levels and seen levels need no such average.
     hrprob.Problem(satisfaction=hrprob.RedrawnLevels(hrprob.NormalLevels(0.0, 3.0)))

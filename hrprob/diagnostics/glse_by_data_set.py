@@ -27,7 +27,7 @@ from hrprob.models import Stays
 from hrprob.problem.links import Affine
 from hrprob.simulation.data_sets import DataSets
 
-__all__ = ["GLSEs", "first_users", "glse_of_each"]
+__all__ = ["GLSEs", "first_users", "glse_by_data_set"]
 
 
 class GLSEs(NamedTuple):
@@ -40,7 +40,7 @@ class GLSEs(NamedTuple):
 
 
 @float64
-def glse_of_each(
+def glse_by_data_set(
     stays: Stays,
     link: Affine,
     ridge: float = 1.0,
@@ -61,12 +61,12 @@ def glse_of_each(
         κ, the fourth moment of the standardised noise; without it, standard errors of φ̂ are NaN.
     """
     kurtosis = math.nan if fourth_moment is None else fourth_moment
-    every: GLSEs = _glse_of_each(jax.tree.map(jnp.asarray, stays), link, ridge, variance_floor, kurtosis)
+    every: GLSEs = _glse_by_data_set(jax.tree.map(jnp.asarray, stays), link, ridge, variance_floor, kurtosis)
     return every
 
 
 @jax.jit
-def _glse_of_each(stays: Stays, link: Affine, ridge: Any, floor: Any, kurtosis: Any) -> GLSEs:
+def _glse_by_data_set(stays: Stays, link: Affine, ridge: Any, floor: Any, kurtosis: Any) -> GLSEs:
     d = stays.x.shape[-1]
 
     def one(data: Stays) -> GLSEs:

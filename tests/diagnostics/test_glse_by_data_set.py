@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hrprob
-from hrprob.diagnostics.glse_of_each import first_users, glse_of_each
+from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set
 
 from .toy import PROBLEM, toy
 
@@ -22,14 +22,14 @@ def rounds_of(data, number, users):
     return np.array(rows), np.array(outcomes)
 
 
-def test_the_glse_of_each_is_the_glse():
+def test_each_data_set_has_its_glse():
     data, _ = toy(sets=3)
-    # One round a stay has no spread about its mean: the sums are made to agree.
+    # One round per stay has no spread about its mean: the sums are made to agree.
     stays = data.stays._replace(
         squares=np.where(data.stays.rounds == 1, data.stays.total**2, data.stays.squares)
     )
     data = data._replace(stays=stays)
-    theta, phi, of_theta, of_phi = glse_of_each(first_users(data, 6, 3), PROBLEM.link)
+    theta, phi, of_theta, of_phi = glse_by_data_set(first_users(data, 6, 3), PROBLEM.link)
     for number in range(3):
         x, r = rounds_of(data, number, 6)
         plain = hrprob.GLSE(ridge=1.0, link=PROBLEM.link).fit(x, r)
@@ -43,9 +43,11 @@ def test_the_glse_of_each_is_the_glse():
 
 
 @pytest.mark.parametrize("users", [3, 9])
-def test_users_who_have_not_come_count_for_nothing(users):
+def test_users_beyond_the_first_are_ignored(users):
     data, _ = toy(sets=2)
     some = first_users(data, users, 2)
     cut = type(some)(*(leaf[:, :users] for leaf in data.stays))
-    for one, other in zip(glse_of_each(some, PROBLEM.link), glse_of_each(cut, PROBLEM.link), strict=True):
+    for one, other in zip(
+        glse_by_data_set(some, PROBLEM.link), glse_by_data_set(cut, PROBLEM.link), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -1,0 +1,75 @@
+"""The documentation: ``python -m sphinx -W --keep-going -n -j auto docs docs/_build`` builds it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import hrprob
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "hrprob"
+author = "the hrprob authors"
+version = release = hrprob.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "commands",
+    "kinds",
+    "mathml",
+    "public_names",
+]
+exclude_patterns = ["_build", "_ext"]
+
+# Every code cell runs in the build, and an error or a warning in one fails it.
+nb_execution_mode = "force"
+# Of one cell: a busy machine may take minutes to compile its programs.
+nb_execution_timeout = 1800
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+nb_merge_streams = True
+# The processes of the notebooks share compiled programs.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(HERE / "_build" / ".jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = False
+napoleon_use_ivar = False
+napoleon_use_param = False
+napoleon_use_rtype = False
+
+# Without the processes of the notebooks nobody says in which language their cells are.
+suppress_warnings = ["myst-nb.lexer"]
+nitpicky = True
+# Names of hrprob are checked; types in docstrings are words ("array-like"), and other libraries have their own pages.
+nitpick_ignore_regex = [("py:.*", r"(?!hrprob).*")]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "hrprob"
+html_static_path = ["_static"]
+html_css_files = ["hrprob.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+copyright = "the hrprob authors, MIT licence"

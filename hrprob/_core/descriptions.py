@@ -1,0 +1,123 @@
+"""What a registered class says of itself, as typed data: for listings, documentation and templates."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from hrprob._core.docstrings import Entry, parameters_of, references_of, summary_of, text_of
+from hrprob._core.records import describe
+from hrprob._core.tables import to_toml
+
+__all__ = ["Description", "Parameter", "describe_class"]
+
+
+class Parameter(NamedTuple):
+    """One parameter of a kind.
+
+    Attributes
+    ----------
+    name : str
+        Its name, the key in a configuration.
+    type : str
+        Its type in words, as numpydoc writes it: ``float``, ``{"first", "informative"}``.
+    default : Any
+        Its default as plain data, None where it may be left out, ``dataclasses.MISSING`` where it is required.
+    meaning : str
+        Its meaning, with the markup of docstrings.
+    """
+
+    name: str
+    type: str
+    default: Any
+    meaning: str
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is dataclasses.MISSING
+
+    @property
+    def default_text(self) -> str:
+        """The default as it would be written in a configuration; "required" or "optional" where there is none.
+
+        Examples
+        --------
+        >>> Parameter("radius", "str", "released", "").default_text
+        '"released"'
+        >>> Parameter("xi", "float", None, "").default_text
+        'optional'
+        """
+        if self.required:
+            return "required"
+        return "optional" if self.default is None else to_toml(self.default)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "required": self.required,
+            "default": None if self.required else self.default,
+            "meaning": self.meaning,
+        }
+
+
+class Description(NamedTuple):
+    """One kind of a family.
+
+    Attributes
+    ----------
+    family, kind : str
+        Its family and its kind.
+    name : str
+        The name of its class in Python.
+    description : str
+        The first line of its docstring.
+    text : str
+        The further paragraphs of its docstring.
+    parameters : tuple of Parameter
+        Its parameters, those that it has from its bases included.
+    references : tuple of str
+        The publications that it is from.
+    """
+
+    family: str
+    kind: str
+    name: str
+    description: str
+    text: str
+    parameters: tuple[Parameter, ...]
+    references: tuple[str, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return self._asdict() | {"parameters": [parameter.to_plain() for parameter in self.parameters]}
+
+
+def describe_class(family: str, kind: str, cls: type[Any]) -> Description:
+    """Return what a registered class says of itself; its own parameters come before those of its bases."""
+    documented = parameters_of(cls)
+    declared = [vars(base).get("__annotations__", {}) for base in cls.__mro__]
+    fields = [field for field in dataclasses.fields(cls) if field.init]
+    fields.sort(key=lambda field: [field.name in names for names in declared].index(True))
+    return Description(
+        family,
+        kind,
+        cls.__name__,
+        summary_of(cls),
+        text_of(cls),
+        tuple(_parameter(field, documented.get(field.name)) for field in fields),
+        tuple(references_of(cls)),
+    )
+
+
+def _parameter(field: dataclasses.Field[Any], entry: Entry | None) -> Parameter:
+    default = field.default
+    if default is dataclasses.MISSING and field.default_factory is not dataclasses.MISSING:
+        default = field.default_factory()
+    declared = "" if str(field.type) == "Any" else str(field.type)
+    kind, meaning = (declared, "") if entry is None else entry
+    return Parameter(
+        field.name, kind, default if default is dataclasses.MISSING else describe(default), meaning
+    )

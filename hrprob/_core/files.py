@@ -1,0 +1,64 @@
+"""Files that appear whole or not at all, and the fingerprint of hrprob's own source."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import hrprob
+
+__all__ = ["source_digest", "sync", "whole_file"]
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a temporary name to write to; the file is renamed to ``path`` when it is complete.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "note.txt")
+    >>> with whole_file(path) as temporary:
+    ...     _ = temporary.write_text("done")
+    >>> path.read_text()
+    'done'
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        yield temporary
+        sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the entries of a folder, are on the disk itself."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    except OSError:
+        # Not every file system can do so for folders.
+        if not path.is_dir():
+            raise
+    finally:
+        os.close(number)
+
+
+def source_digest() -> str:
+    """Return a fingerprint of hrprob's own source as it is on disk now, the models included.
+
+    Examples
+    --------
+    >>> len(source_digest())
+    64
+    """
+    digest, package = hashlib.sha256(), Path(hrprob.__file__).parent
+    for folder in (package, package / "models"):
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,82 @@
+"""What commands print: lines, JSON, and progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hrprob.simulation.progress import print_line
+
+__all__ = [
+    "loading",
+    "note",
+    "print_json",
+    "print_result",
+    "print_text",
+    "printer",
+    "progress_printer",
+    "shows_progress",
+]
+
+
+def print_text(text: str) -> None:
+    """Print a line; characters that the encoding of stdout lacks are replaced."""
+    print_line(text, sys.stdout)
+
+
+def print_json(data: Any) -> None:
+    """Print plain data as JSON; what JSON does not know is written as its text."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        # Escapes keep the data where the encoding lacks a character.
+        text = json.dumps(data, indent=2, allow_nan=False, default=str)
+    print(text)
+
+
+def print_result(
+    arguments: argparse.Namespace, out: object, result: Any, notes: list[str] | None = None
+) -> None:
+    """Print the result of a command as JSON, if ``--json`` was given: its folder, its numbers, and notes on them."""
+    if arguments.json:
+        print_json({"out": None if out is None else str(out), "result": result, "notes": notes or []})
+
+
+def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
+    """Return a function that prints a line of the result, or does nothing with ``--quiet`` or ``--json``."""
+    return (lambda line: None) if arguments.quiet or arguments.json else print_text
+
+
+def progress_printer(arguments: argparse.Namespace) -> Callable[[str], None]:
+    """Return a function that prints a line about what is being done: on stderr with ``--json``, nowhere with ``--quiet``."""
+    return (lambda line: note(arguments, line)) if arguments.json else printer(arguments)
+
+
+def note(arguments: argparse.Namespace, line: str) -> None:
+    """Print a line on stderr, unless ``--quiet`` was given."""
+    if not arguments.quiet:
+        print_line(line, sys.stderr)
+
+
+@contextlib.contextmanager
+def loading(arguments: argparse.Namespace, what: str) -> Iterator[None]:
+    """Show on a terminal what is being loaded, until the block ends: JAX alone takes a second."""
+    shown = sys.stderr.isatty() and not arguments.quiet
+    if shown:
+        print(f"loading {what} ...", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if shown:
+            # Back to the first column, and clear the line.
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def shows_progress(arguments: argparse.Namespace) -> bool:
+    """Say whether to show progress: a bar on a terminal, lines elsewhere, nothing with ``--quiet``."""
+    return not arguments.quiet

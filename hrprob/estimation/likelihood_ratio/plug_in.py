@@ -1,0 +1,176 @@
+r"""Predictives from an estimate: the model's own density at the estimated mean and a widened variance.
+
+An estimate treated as the truth is overconfident. Its variance is therefore widened by the error of the mean
+and kept above a floor,
+
+.. math:: \tilde w = \max(\hat w, \text{floor}\cdot f(0)) + \text{inflation}\cdot\operatorname{var}(\hat u),
+
+and mean and variance are clipped to what the bounds of ‖θ‖ and ‖φ‖ allow. For the GLSE var(û) is taken for
+:math:`\hat w\,x^\top V^{-1}x`.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from hrprob._core.errors import check_number
+from hrprob._core.precision import float64
+from hrprob._core.records import record, set_frozen
+from hrprob.estimation import glse, weighted
+from hrprob.estimation.likelihood_ratio.predictives import Predictive, guarded, register, sums_of
+from hrprob.numerics.products import contract, quadratic_form
+from hrprob.observations import Data, pad
+
+__all__ = ["GLSEPredictive", "PlugIn", "PlugInState", "WeightedPredictive", "predict_rows"]
+
+
+class PlugInState(NamedTuple):
+    """The rows seen so far, and what the estimator keeps of them."""
+
+    rows: jax.Array  # ()
+    statistics: Any
+    estimates: Any
+
+
+@record()
+class PlugIn(Predictive):
+    """A predictive from a streaming estimator.
+
+    Parameters
+    ----------
+    inflation : float, default 1.5
+        Factor on the variance of û that is added to the variance of the predictive.
+    floor : float, default 0.15
+        Least variance of the predictive, as a share of f(0).
+    """
+
+    inflation: Any = 1.5
+    floor: Any = 0.15
+
+    def __post_init__(self) -> None:
+        remedy = "the predictive's variance is widened by it"
+        set_frozen(self, inflation=check_number("inflation", self.inflation, low=0, remedy=remedy))
+        remedy = "it is a share of f(0), the variance at φᵀx = 0"
+        set_frozen(self, floor=check_number("floor", self.floor, low=0, open_low=True, remedy=remedy))
+
+    @abc.abstractmethod
+    def moments(self, estimates: Any, x: jax.Array, setting: Any) -> tuple[jax.Array, jax.Array]:
+        """Return mean and variance of the predictive at contexts (..., d)."""
+
+    @abc.abstractmethod
+    def learn(self, state: PlugInState, x: Any, rounds: Any, total: Any, squares: Any, setting: Any) -> Any:
+        """Return the state after one more row."""
+
+    def absorb(self, state: Any, past: Data, new: Data, model: Any, setting: Any) -> tuple[Any, jax.Array]:
+        """Return the state after the new rows, and ln q of each."""
+        rows = new.x.shape[0]
+        state, log_q = _scan(self, state, pad(new), rows, model, setting)
+        return state, log_q[:rows]
+
+    def _widened(self, w: jax.Array, u_variance: jax.Array, setting: Any) -> jax.Array:
+        return jnp.maximum(w, self.floor * setting.link(0.0)) + self.inflation * u_variance
+
+
+def predict_rows(
+    predictive: PlugIn, state: PlugInState, data: Data, rows: Any, model: Any, setting: Any
+) -> tuple[PlugInState, jax.Array]:
+    """Return the state after the first ``rows`` rows of ``data``, and ln q of each row; pure, for any number of trials."""
+
+    def step(state: PlugInState, row: Data) -> tuple[PlugInState, jax.Array]:
+        one = jax.tree.map(lambda leaf: leaf[None], row)
+        u, w = predictive.moments(state.estimates, one.x, setting)
+        log_q = guarded(model.row_log_likelihood(one, u, w), one, state.rows, u, w)[0]
+        sums = jax.tree.map(lambda leaf: leaf[0], sums_of(one))
+        after = predictive.learn(state, sums.x, sums.rounds, sums.total, sums.squares, setting)
+        used = state.rows < end
+        return jax.tree.map(lambda new, old: jnp.where(used, new, old), after, state), log_q
+
+    end = state.rows + rows
+    state = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=float), state)
+    return jax.lax.scan(step, state, jax.tree.map(jnp.asarray, data))
+
+
+_scan = float64(jax.jit(predict_rows))
+
+
+@register("glse")
+class GLSEPredictive(PlugIn):
+    """The paper's estimator.
+
+    Parameters
+    ----------
+    ridge : float, default 1
+        λ, above 0.
+    inflation, floor : float
+        How the variance is widened.
+    """
+
+    ridge: Any = 1.0
+
+    def __post_init__(self) -> None:
+        remedy = "without a ridge V may be singular"
+        set_frozen(self, ridge=check_number("ridge", self.ridge, low=0, open_low=True, remedy=remedy))
+        super().__post_init__()
+
+    def init(self, model: Any, setting: Any) -> PlugInState:
+        """Return the state before the first row: θ̂ = φ̂ = 0."""
+        d = setting.dimension
+        nothing = jnp.zeros(d)
+        return PlugInState(
+            jnp.zeros(()), glse.empty(d), glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge)
+        )
+
+    def moments(self, estimates: glse.Estimates, x: jax.Array, setting: Any) -> tuple[jax.Array, jax.Array]:
+        """Return mean and variance of the predictive at contexts (..., d)."""
+        length = jnp.sqrt(contract(x, x))
+        most_u, most_v = setting.bounds.theta * length, setting.bounds.phi * length
+        u = jnp.clip(contract(x, estimates.theta), -most_u, most_u)
+        w = setting.link(jnp.clip(contract(x, estimates.phi), -most_v, most_v))
+        w = jnp.maximum(w, self.floor * setting.link(0.0))
+        return u, self._widened(w, w * jnp.maximum(quadratic_form(estimates.inverse, x), 0.0), setting)
+
+    def learn(
+        self, state: PlugInState, x: Any, rounds: Any, total: Any, squares: Any, setting: Any
+    ) -> PlugInState:
+        """Return the state after one more row."""
+        statistics = glse.add(state.statistics, x, rounds, total, squares)
+        inverse = glse.sherman_morrison(state.estimates.inverse, x, rounds)
+        return PlugInState(state.rows + 1.0, statistics, glse.estimate(statistics, inverse, setting.link))
+
+
+@register("weighted")
+class WeightedPredictive(PlugIn):
+    """The weighted estimator, whose beliefs are truncated to the bounds.
+
+    Parameters
+    ----------
+    inflation, floor : float
+        How the variance is widened.
+    """
+
+    def init(self, model: Any, setting: Any) -> PlugInState:
+        """Return the state before the first row: the priors."""
+        return PlugInState(jnp.zeros(()), *weighted.empty(setting.dimension, setting.bounds))
+
+    def moments(
+        self, estimates: weighted.Estimates, x: jax.Array, setting: Any
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return mean and variance of the predictive at contexts (..., d)."""
+        floor = self.floor * setting.link(0.0)
+        estimated = weighted.moments(estimates, x, setting.link, setting.bounds, floor)
+        return estimated.u, self._widened(estimated.w, estimated.u_sd**2, setting)
+
+    def learn(
+        self, state: PlugInState, x: Any, rounds: Any, total: Any, squares: Any, setting: Any
+    ) -> PlugInState:
+        """Return the state after one more row."""
+        floor = self.floor * setting.link(0.0)
+        variance = weighted.weighting_variance(state.estimates, x, setting.link, setting.bounds, floor)
+        added = weighted.add(
+            state.statistics, state.estimates, x, rounds, total, squares, setting.link, (variance, variance)
+        )
+        return PlugInState(state.rows + 1.0, *added)

@@ -1,0 +1,260 @@
+r"""The likelihood-ratio set of normal outcomes in closed form, cheap enough for every user of a compiled run.
+
+The set is :math:`\{\ell(\theta, \phi) \ge \sum \ln q - \ln(1/\delta)\}` within the balls of the bounds. Around a
+maximum of ℓ with the Fisher information A_θ, A_φ,
+
+.. math:: A_\theta = \sum \frac{m\,xx^\top}{w}, \qquad A_\phi = \sum \frac{m M_f^2\,xx^\top}{2w^2}, \qquad
+    \tfrac12\lVert\theta - \hat\theta\rVert^2_{A_\theta} + \tfrac12\lVert\phi - \hat\phi\rVert^2_{A_\phi} \le b
+    = \ell(\hat\theta, \hat\phi) - \sum\ln q + \ln\tfrac1\delta
+
+to second order. A small share κ of the balls' own inequalities is added to both sides (the S-procedure), so that the
+matrices have inverses from the first user on: it costs κ in b.
+
+**Beyond second order.** The likelihood of a variance is far from quadratic at the width that such a set has. For the
+rounds of *one* context, N of them, the set of (u, w) is, with ρ = w/ŵ and s = 2b/N,
+
+.. math:: \ln\rho + \frac{1 + (u-\hat u)^2/\hat w}{\rho} - 1 \le s,
+
+whose boundary is :math:`u = \hat u \pm \sqrt{s \hat w \rho}\cos a`, with
+:math:`\psi(\rho) = \ln\rho + 1/\rho - 1 = s \sin^2 a`; and ψ(ρ) ≈ (9/2)(1 − ρ^{−1/3})² (Wilson and
+Hilferty's cube root), so that :math:`\rho = (1 - \tfrac13\sqrt{2s}\sin a)^{-3}`.
+
+For any context, :func:`boundary` moves φ along Σ_φx. The variances of the contexts that were served change by other
+shares than that of x itself. Let γ be their mean share (weighted as in the third derivative of ℓ) over that of x:
+1 where x was served itself, near 0 where the variance at x is extrapolated. With half axes h_u and h_w (as a share of ŵ) of the ellipsoid,
+
+.. math:: \rho = (1 - \tfrac13 \gamma h_w \sin a)^{-3}, \qquad
+    w = \hat w\,(1 + (\rho - 1)/\gamma), \qquad u = \hat u + h_u \sqrt\rho \cos a,
+
+which is exact to third order along that line. Towards small variances the set reaches further than along the line, and γ is
+halved. This is no proved bound. **Slack**: the half axes are multiplied by :data:`STRETCH`; tests compare the intervals with a constrained search of the set itself.
+
+An old region stays valid: the set of an earlier n holds together with all others. So it is fitted anew only now and
+then.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from hrprob.estimation.projection import project
+from hrprob.noise.normal import log_density_of_rounds
+from hrprob.numerics.factors import cholesky, inverse_of
+from hrprob.numerics.products import contract, quadratic_form
+from hrprob.numerics.row_sums import sum_over_rows
+
+__all__ = ["POINTS", "STRETCH", "Ends", "Region", "boundary", "empty", "ends", "fit"]
+
+POINTS = 13
+"""Points of the boundary per context, from the smallest variance to the largest."""
+
+STRETCH = 1.05
+"""The stated slack: a factor on the radius. 0.9 % of it is for the points, which are corners of a polygon."""
+
+# κ: what the balls' own inequalities may cost in b.
+_SHARE = 0.25
+# The search ends when its next step is shorter than this share of a standard deviation, squared.
+_CLOSE = 0.01
+_MOST_STEPS = 20
+_LEAST_GAMMA = 0.02
+
+
+class Region(NamedTuple):
+    """The set in closed form: its centre, the inverses of A_θ and A_φ, third derivatives, and 2b."""
+
+    theta: jax.Array  # (d,)
+    phi: jax.Array  # (d,)
+    theta_covariance: jax.Array  # (d, d)
+    phi_covariance: jax.Array  # (d, d)
+    third: jax.Array  # (d, d, d) Σ m M_f³ x⊗x⊗x/w³
+    squared_radius: jax.Array  # ()
+
+
+class Ends(NamedTuple):
+    """Outer intervals of mean and variance."""
+
+    u_low: jax.Array  # (...)
+    u_high: jax.Array  # (...)
+    w_low: jax.Array  # (...)
+    w_high: jax.Array  # (...)
+
+
+class _Sums(NamedTuple):
+    """ℓ with its gradient and the Fisher information, without the balls."""
+
+    value: jax.Array  # ()
+    by_theta: jax.Array  # (d,)
+    by_phi: jax.Array  # (d,)
+    information: jax.Array  # (2, d, d)
+
+
+class _Search(NamedTuple):
+    steps: jax.Array  # () int
+    near: jax.Array  # () bool
+    part: jax.Array  # () share of the next step that is taken
+    region: Region  # the best centre so far; its squared radius is the value of ℓ there
+    step: jax.Array  # (2, d)
+
+
+def empty(dimension: int, bounds: Any) -> Region:
+    """Return the region before any data: it contains both balls.
+
+    Examples
+    --------
+    >>> from hrprob.problem import Bounds
+    >>> float(empty(2, Bounds(theta=1.0, phi=2.0)).squared_radius)
+    2.0
+    """
+    nothing, eye = jnp.zeros(dimension), jnp.eye(dimension)
+    # ‖θ‖²/R_θ² + ‖φ‖²/R_φ² ≤ 2 in the balls.
+    third = jnp.zeros((dimension,) * 3)
+    return Region(nothing, nothing, bounds.theta**2 * eye, bounds.phi**2 * eye, third, jnp.asarray(2.0))
+
+
+def fit(
+    tables: Any, log_q: Any, delta: Any, start: Region, link: Any, bounds: Any, scale: Any = 1.0
+) -> Region:
+    """Return the region given stays.
+
+    Parameters
+    ----------
+    tables : list of (Stays, rows)
+        The stays, and how many rows of each table are in use.
+    log_q : scalar
+        Σ ln q over the same rounds.
+    delta : scalar
+        δ.
+    start : Region
+        Where the search for the maximum begins: the last region.
+    link, bounds : Affine, Bounds
+        f, and the bounds of ‖θ‖ and ‖φ‖.
+    scale : scalar
+        Factor on the radius; with less than 1 nothing is promised.
+    """
+    rounds = sum((jnp.sum(data.rounds) for data, _ in tables), jnp.zeros(()))
+    found = _climb(tables, start, link, bounds, rounds)
+    excess = found.squared_radius + _SHARE - log_q - jnp.log(delta)
+    # The maximum is above the likelihood of any pair, also where the search was stopped or ended at the ball.
+    excess = jnp.maximum(excess, -jnp.log(delta))
+    third = jnp.zeros_like(start.third)
+    for data, rows in tables:
+        third = third + sum_over_rows(_block_third, data, rows, (found.phi, link), third)
+    return found._replace(third=third, squared_radius=2.0 * excess * scale**2)
+
+
+def boundary(
+    region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any
+) -> tuple[jax.Array, jax.Array]:
+    """Return points (u, w) on the upper boundary of the set of each context (n, d): (POINTS, n) both.
+
+    ``u`` is the largest mean at each variance; it and ``w`` are clipped to the bounds, ``w`` to ``floor`` too.
+    """
+    centre, half, w = _points(region, contexts, link, bounds, floor)
+    most = bounds.theta * jnp.sqrt(contract(contexts, contexts))
+    return jnp.clip(centre + half, -most, most), w
+
+
+def ends(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any) -> Ends:
+    """Return outer intervals of mean and variance of each context (n, d)."""
+    centre, half, w = _points(region, contexts, link, bounds, floor)
+    most, widest = bounds.theta * jnp.sqrt(contract(contexts, contexts)), jnp.max(half, axis=0)
+    low, high = (jnp.clip(centre + side * widest, -most, most) for side in (-1.0, 1.0))
+    return Ends(low, high, w[0], w[-1])
+
+
+def _points(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any) -> Any:
+    """Return the mean at the centre (n,), and at POINTS variances how far the mean may be away: (POINTS, n) both."""
+    length = jnp.sqrt(contract(contexts, contexts))
+    least = jnp.maximum(link(-bounds.phi * length), floor)
+    most = jnp.maximum(link(bounds.phi * length), floor)
+    w = jnp.clip(link(contract(contexts, region.phi)), least, most)
+    radius = STRETCH * jnp.sqrt(region.squared_radius)
+    half_u = radius * jnp.sqrt(jnp.maximum(quadratic_form(region.theta_covariance, contexts), 0.0))
+    toward = contract(region.phi_covariance, contexts[..., None, :])  # Σ_φ x
+    spread = jnp.maximum(contract(toward, contexts), 1e-300) * link.slope**2
+    half_w = jnp.maximum(radius * jnp.sqrt(spread) / w, 1e-9)
+    third = contract(
+        contract(contract(region.third, toward[..., None, None, :]), toward[..., None, :]), toward
+    )
+    # The share is never 0: a quotient by it is taken.
+    gamma = jnp.clip(0.5 * third * w * link.slope**3 / spread**2, _LEAST_GAMMA, 1.0)
+    # Where the variance meets its bounds: w = ŵ(1 + (ρ − 1)/γ) with ρ = (1 − γ·half_w·sin a/3)^{−3}.
+    low, high = (
+        3.0 * (1.0 - 1.0 / jnp.cbrt(jnp.maximum(1.0 + share * (end / w - 1.0), 1e-9))) / (share * half_w)
+        for share, end in ((0.5 * gamma, least), (gamma, most))
+    )
+    low, high = jnp.clip(low, -1.0, 0.0), jnp.clip(high, 0.0, 1.0)
+    place = np.sin(np.linspace(-0.5 * math.pi, 0.5 * math.pi, POINTS)).reshape((POINTS,) + (1,) * low.ndim)
+    sine = 0.5 * (low + high) + 0.5 * (high - low) * place
+    gamma = jnp.where(sine < 0.0, 0.5 * gamma, gamma)
+    root = 1.0 / jnp.maximum(1.0 - gamma * half_w * sine / 3.0, 1e-3)
+    ratio = root * root * root
+    half = half_u * jnp.sqrt(jnp.maximum(1.0 - sine * sine, 0.0) * ratio)
+    return contract(contexts, region.theta), half, jnp.clip(w * (1.0 + (ratio - 1.0) / gamma), least, most)
+
+
+def _climb(tables: Any, start: Region, link: Any, bounds: Any, rounds: Any) -> Region:
+    """Return the maximum of ℓ less κ/2 times the balls' quadratic forms, by Fisher scoring from ``start``."""
+    # With few rounds the likelihood is unbounded where the variance of an outcome may be 0, at the sphere: keep away.
+    allowed = bounds.phi * (1.0 - 1.0 / (rounds + 10.0))
+    pull = _SHARE / jnp.stack([jnp.asarray(bounds.theta, float), jnp.asarray(bounds.phi, float)]) ** 2
+
+    def look(steps: jax.Array, theta: jax.Array, phi: jax.Array) -> _Search:
+        d = theta.shape[-1]
+        nothing = _Sums(jnp.zeros(()), jnp.zeros(d), jnp.zeros(d), jnp.zeros((2, d, d)))
+        sums = nothing
+        for data, rows in tables:
+            added = sum_over_rows(_block, data, rows, (theta, phi, link), nothing)
+            sums = jax.tree.map(jnp.add, sums, added)
+        information = sums.information + pull[:, None, None] * jnp.eye(d)
+        inverse, both = inverse_of(cholesky(information)), jnp.stack([theta, phi])
+        value = sums.value - 0.5 * contract(pull, contract(both, both))
+        gradient = jnp.stack([sums.by_theta, sums.by_phi]) - pull[:, None] * both
+        step = contract(inverse, gradient[:, None, :])
+        step = step.at[1].set(project(phi + step[1], inverse[1], allowed) - phi)
+        size = contract(contract(information, step[:, None, :]), step).sum()
+        there = Region(theta, phi, inverse[0], inverse[1], start.third, value)
+        return _Search(steps, size < _CLOSE, jnp.asarray(1.0), there, step)
+
+    def advance(now: _Search) -> _Search:
+        region, (by_theta, by_phi) = now.region, now.part * now.step
+        moved = look(now.steps + 1, region.theta + by_theta, region.phi + by_phi)
+        moved = moved._replace(part=jnp.minimum(1.0, 2.0 * now.part))
+        stayed = now._replace(steps=now.steps + 1, part=0.25 * now.part)
+        better = moved.region.squared_radius >= region.squared_radius
+        return jax.tree.map(lambda new, old: jnp.where(better, new, old), moved, stayed)
+
+    # The first step has length 0 and is accepted, since ℓ is above −∞: it evaluates the start.
+    unseen = start._replace(squared_radius=jnp.asarray(-jnp.inf))
+    nowhere = jnp.zeros((2, start.theta.shape[-1]))
+    first = _Search(jnp.zeros((), jnp.int32), jnp.asarray(False), jnp.asarray(1.0), unseen, nowhere)
+    return lax.while_loop(lambda now: ~now.near & (now.steps < _MOST_STEPS), advance, first).region
+
+
+def _block(data: Any, theta: jax.Array, phi: jax.Array, link: Any) -> _Sums:
+    d = data.x.shape[1]
+    u, w = contract(data.x, theta), jnp.maximum(link(contract(data.x, phi)), 1e-9)
+    inverse = 1.0 / w
+    spread = data.squares - 2.0 * u * data.total + data.rounds * u * u
+    by_u = inverse * (data.total - data.rounds * u)
+    by_v = 0.5 * link.slope * inverse * (spread * inverse - data.rounds)
+    weight = data.rounds * inverse
+    weights = jnp.stack([weight, 0.5 * link.slope**2 * weight * inverse])
+    first = jnp.stack([by_u, by_v]) @ data.x
+    pairs = (data.x[:, :, None] * data.x[:, None, :]).reshape(-1, d * d)
+    value = jnp.sum(log_density_of_rounds(u, w, data.rounds, data.total, data.squares))
+    return _Sums(value, first[0], first[1], (weights @ pairs).reshape(2, d, d))
+
+
+def _block_third(data: Any, phi: jax.Array, link: Any) -> jax.Array:
+    d = data.x.shape[1]
+    share = link.slope / jnp.maximum(link(contract(data.x, phi)), 1e-9)
+    weighted = (data.rounds * share**3)[:, None] * data.x
+    pairs = (data.x[:, :, None] * data.x[:, None, :]).reshape(-1, d * d)
+    return (weighted.T @ pairs).reshape(d, d, d)

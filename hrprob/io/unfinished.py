@@ -1,0 +1,127 @@
+"""Finished chunks of a run that is not finished, kept beside its destination until it is.
+
+A run that was killed or stopped leaves the folder ``.out.unfinished`` with its plan and its finished chunks.
+``--resume`` goes on from there, if it is the same plan: configuration, versions and hrprob's own code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hrprob._core.errors import InvalidInput
+from hrprob._core.files import source_digest, whole_file
+from hrprob.io.json_files import write_json
+from hrprob.io.manifest import environment
+
+__all__ = ["differences", "fingerprint", "unfinished"]
+
+_PLAN = "plan.json"
+# Differences that are shown of two plans.
+_MOST_SHOWN = 3
+
+
+@contextlib.contextmanager
+def unfinished(
+    destination: Path, plan: Mapping[str, Any], *, resume: bool, reuse: bool = False
+) -> Iterator[Path]:
+    """Give the folder of finished chunks of a destination that is reserved; it is removed when the work succeeds.
+
+    If the work fails or is stopped, the folder stays if there is a chunk in it, unless an input was invalid.
+
+    Parameters
+    ----------
+    destination : Path
+        Where the result will be.
+    plan : mapping
+        What is to be done, as plain data.
+    resume : bool
+        Whether to go on with what an earlier process left there.
+    reuse : bool
+        Whether chunks know for themselves what they belong to, so that those of another plan may stay.
+
+    Raises
+    ------
+    InvalidInput
+        If ``resume`` finds another plan, with the differences.
+    """
+    folder = destination.with_name(f".{destination.name}.unfinished")
+    # As it comes back from the file.
+    full = json.loads(json.dumps({**plan, **_versions()}, default=str))
+    if folder.exists() and resume:
+        _check_plan(folder, full, destination)
+    elif folder.exists() and not reuse:
+        shutil.rmtree(folder)
+    folder.mkdir(exist_ok=True)
+    with whole_file(folder / _PLAN) as path:
+        write_json(path, full)
+    try:
+        yield folder
+    except BaseException as error:
+        chunks = [path for path in folder.rglob("*") if path.is_file() and path.name != _PLAN]
+        if isinstance(error, InvalidInput) or not chunks:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            error.add_note("what was finished is kept: the same command with --resume goes on from there")
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def fingerprint(plan: Any) -> str:
+    """Return a text that differs for different plans, versions, or code of hrprob."""
+    content = json.dumps([plan, _versions()], sort_keys=True, default=str)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def differences(one: Any, other: Any, field: str = "") -> list[str]:
+    """Return where two tables of plain data differ, each place in words.
+
+    Examples
+    --------
+    >>> differences({"run": {"users": 10, "seed": 0}}, {"run": {"users": 20, "seed": 0}})
+    ['run.users is 10, was 20']
+    """
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return [
+            line
+            for key in {**one, **other}
+            for line in differences(one.get(key), other.get(key), f"{field}.{key}" if field else str(key))
+        ]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [
+            line
+            for number, (mine, theirs) in enumerate(zip(one, other, strict=True), start=1)
+            for line in differences(mine, theirs, f"{field}[{number}]")
+        ]
+    return [] if one == other else [f"{field} is {_short(one)}, was {_short(other)}"]
+
+
+def _check_plan(folder: Path, plan: Mapping[str, Any], destination: Path) -> None:
+    try:
+        earlier = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        # Its process died before it had a plan, or the file is damaged: nothing there can be used.
+        shutil.rmtree(folder)
+        return
+    found = differences(plan, earlier)
+    if found:
+        shown = "; ".join(found[:_MOST_SHOWN]) + ("; ..." if len(found) > _MOST_SHOWN else "")
+        must = "must be of the same configuration and versions"
+        remedy = f"{shown}. Repeat the earlier command, or leave --resume out to begin anew"
+        raise InvalidInput("resume", must, str(destination), remedy)
+
+
+@functools.cache
+def _versions() -> dict[str, Any]:
+    return {"versions": environment("scipy")["versions"], "code": source_digest()}
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

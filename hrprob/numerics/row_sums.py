@@ -1,0 +1,59 @@
+"""Sums over the rows of a table, in blocks, as many blocks as have rows in use.
+
+Data in a buffer of fixed length then cost as much as the rows in it, inside a compiled program too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from hrprob.numerics.buffers import read_rows
+
+__all__ = ["BLOCK", "capacity_for", "sum_over_rows"]
+
+BLOCK = 256
+"""Rows per block: enough to keep vector units busy, few enough to stay in the cache."""
+
+# Buffers of few rows have a multiple of this many.
+_SMALL_BLOCK = 32
+
+
+def sum_over_rows(
+    function: Any, data: Any, rows: Any, arguments: tuple[Any, ...], like: Any, size: int = BLOCK
+) -> Any:
+    """Return the sum of ``function(block, *arguments)`` over blocks of the first ``rows`` rows of ``data``.
+
+    ``like`` has the shapes of the sum. A buffer longer than a block has whole blocks
+    (:func:`capacity_for`).
+    """
+    capacity = data.x.shape[0]
+    nothing = jax.tree.map(jnp.zeros_like, like)
+    if capacity == 0:
+        return nothing
+    if capacity <= size:
+        return function(data, *arguments)
+    if capacity % size:
+        raise ValueError(f"a buffer of {capacity} rows is no multiple of {size}: see `capacity_for`")
+
+    def step(number: Any, total: Any) -> Any:
+        block = jax.tree.map(lambda leaf: read_rows(leaf, number * size, size), data)
+        return jax.tree.map(jnp.add, total, function(block, *arguments))
+
+    steps = (jnp.asarray(rows, jnp.int32) + (size - 1)) // size
+    return lax.fori_loop(0, steps, step, nothing)
+
+
+def capacity_for(rows: int) -> int:
+    """Return the least number of rows at least ``rows`` that a buffer may have.
+
+    Examples
+    --------
+    >>> capacity_for(20), capacity_for(100), capacity_for(300)
+    (20, 128, 512)
+    """
+    unit = 1 if rows <= _SMALL_BLOCK else _SMALL_BLOCK if rows <= BLOCK else BLOCK
+    return -(-rows // unit) * unit

@@ -1,0 +1,126 @@
+"""The pages: every link between them leads somewhere, every page is listed, and every name and key has its entry.
+
+The build of the whole site, with every notebook executed, is `python -m sphinx -W --keep-going -j auto docs docs/_build`.
+"""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import hrprob
+from hrprob.kinds import FAMILIES, describe
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+OFFLINE = ["-D", "nb_execution_mode=off"]
+
+
+@pytest.fixture
+def extensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the extensions of the documentation importable."""
+    pytest.importorskip("sphinx", reason="the documentation needs the extra `docs`")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), link
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    listed = {DOCS / "index.md"}
+    for page in PAGES:
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S):
+            entries = [line for line in block.split() if not line.startswith(":")]
+            listed |= {(page.parent / f"{entry}.md").resolve() for entry in entries}
+    assert listed == {page.resolve() for page in PAGES}
+
+
+@pytest.mark.usefixtures("extensions")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_configuration_key_has_its_line_and_its_example(family: str) -> None:
+    import kinds
+
+    pages = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md"))
+    assert f"```{{kinds}} {family}\n" in pages
+    for entry in describe(family):
+        lines = list(kinds.section(entry))
+        for parameter in entry.parameters:
+            row = next(line for line in lines if line.startswith(f"| `{parameter.name}` |"))
+            assert all(cell.strip() for cell in row.strip("|").split(" | ")), row
+        if entry.parameters:
+            example = kinds.example(entry)
+            written = tomllib.loads(re.sub(r"^# ", "", example, flags=re.M))
+            table = written["policy"][0] if "policy" in written else next(iter(written["problem"].values()))
+            table = (
+                table.get(entry_key(family), table) if family in ("engines", "models", "priors") else table
+            )
+            assert set(table) == {"kind", *(parameter.name for parameter in entry.parameters)}
+
+
+def entry_key(family: str) -> str:
+    """Return the key of `[[policy]]` that names a kind of a family."""
+    return {"engines": "engine", "models": "model", "priors": "prior"}[family]
+
+
+def test_the_keys_of_a_problem_and_a_run_have_their_lines() -> None:
+    text = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
+    problem = {name for name in hrprob.Problem.__dataclass_fields__ if name != "bounds"}
+    keys = {*problem, "bounds.theta", "bounds.phi", "users", "trials", "seed", "kind", "name"}
+    for key in keys:
+        row = re.search(rf"^\| `{re.escape(key)}` \|(.*)\|$", text, flags=re.M)
+        assert row, key
+        assert len(row[1].split(" | ")) == 4, key
+
+
+@pytest.mark.usefixtures("extensions")
+def test_every_public_name_has_an_entry() -> None:
+    import public_names
+
+    pages = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference" / "api").glob("*.md"))
+    shown = re.findall(r"\.\. names:: (\S+)\n(?:   :group: (.*)\n)?", pages)
+    by_group = public_names.groups("hrprob")
+    top = {name for package, group in shown if package == "hrprob" for name in by_group[group]}
+    wanted = {name.removeprefix("hrprob.") for name in public_names.public_names() if name.count(".") == 1}
+    assert wanted <= top
+    assert {package for package, _ in shown} == set(public_names.PACKAGES)
+
+
+@pytest.mark.usefixtures("extensions")
+def test_a_mention_of_what_does_not_exist_is_seen() -> None:
+    import public_names
+
+    assert public_names.exists("hrprob.policies.radii.base.RADII")
+    assert not public_names.exists("hrprob.policies.radii.no_such_name")
+    assert public_names.addresses()["hrprob.simulation.engine.simulate"] == "hrprob.simulate"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("extensions")
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    """All references and links, without the notebooks' processes."""
+    build(tmp_path, *OFFLINE)
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    # Nothing is loaded from elsewhere when a page is viewed.
+    assert not re.findall(r"""<(?:script|link|img)[^>]+(?:src|href)=["']https?://""", text)
+
+
+@pytest.mark.study
+@pytest.mark.usefixtures("extensions")
+def test_the_site_builds_with_every_notebook_executed(tmp_path: Path) -> None:
+    build(tmp_path)
+
+
+def build(folder: Path, *options: str) -> None:
+    """Build the site as the documented command does."""
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(folder / ".doctrees")]
+    done = subprocess.run(
+        [*command, *options, str(DOCS), str(folder)], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]

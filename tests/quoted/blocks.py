@@ -1,0 +1,111 @@
+"""Tables that are written whole, from the recorded results of the suite."""
+
+from pathlib import Path
+
+from tests.quoted.formats import number, with_error, with_interval
+
+SUITE = Path(__file__).parents[2] / "experiments" / "suite"
+DEFAULT = "contextual-ids"
+AS_PRINTED = "as printed"
+
+
+# What stands for a number whose source has not been recorded yet.
+UNRECORDED = "?"
+
+
+def table(header, rows):
+    """Return a Markdown table."""
+    lines = ["| " + " | ".join(row) + " |" for row in [header, *rows]]
+    return "\n".join([lines[0], "|" + "---|" * len(header), *lines[1:]]) + "\n"
+
+
+def suite_problems(recorded):
+    """Return the problems of the suite: what each asks, who is best, how the default and others fare."""
+    shown = ("greedy", "hr-ucb-released", "hr-ucb-from-bounds", "thompson")
+    rows = []
+    for name, problem in recorded["suite"]["values"]["problems"].items():
+        asks = (SUITE / f"{name}.toml").read_text(encoding="utf-8").splitlines()[0].strip("# .")
+        regret = problem["regret"]
+        rows.append(
+            [
+                f"`{name}`",
+                asks,
+                with_error(regret[problem["best"]]),
+                f"`{problem['best']}`",
+                with_error(regret[DEFAULT]),
+                with_interval(problem["ratio"][DEFAULT], 2),
+                *(number(regret[policy]["mean"]) for policy in shown),
+            ]
+        )
+    header = ["problem", "what it asks", "least", "by", f"`{DEFAULT}`", "ratio [95 %]"]
+    return table([*header, *(f"`{policy}`" for policy in shown)], rows)
+
+
+def _ranks(values):
+    return [
+        [
+            f"`{rank['policy']}`",
+            str(rank["problems"]),
+            number(rank["mean_rank"]["mean"], 1),
+            number(rank["median_ratio"], 2),
+            with_interval(rank["worst_ratio"], 2),
+            f"`{rank['worst_problem']}`",
+            with_interval(rank["typical"], 2),
+        ]
+        for rank in values["ranks"]
+    ]
+
+
+_HEADER = [
+    "policy",
+    "problems",
+    "mean rank",
+    "median ratio",
+    "worst ratio [95 %]",
+    "on",
+    "typical ratio [95 %]",
+]
+
+
+def suite_ranks(recorded):
+    """Return the policies over the suite, smallest worst ratio first."""
+    return table(_HEADER, _ranks(recorded["suite"]["values"]))
+
+
+def held_out_ranks(recorded):
+    """Return the policies over the random problems, smallest typical ratio first."""
+    values = recorded["held-out"]["values"]
+    ordered = sorted(values["ranks"], key=lambda rank: rank["typical"]["mean"])
+    return table(_HEADER, _ranks({"ranks": ordered}))
+
+
+def coverage(recorded):
+    """Return how often the sets of calibrated radii contained the truth."""
+    rows = []
+    for label, entry in recorded["coverage"]["values"].items():
+        if label == AS_PRINTED:
+            # It always covers.
+            continue
+        for parameter, sign in (("theta", "θ"), ("phi", "φ")):
+            shares = [*entry[parameter]["coverage"], entry[parameter]["always"]]
+            name = label if parameter == "theta" else ""
+            rows.append([name, sign, *(number(share, 2) for share in shares)])
+    return table(["policy, outcomes", "parameter", "user 30", "100", "300", "1 000", "at all four"], rows)
+
+
+def _recorded(source, make):
+    """Return a block that waits for the record of its source."""
+
+    def block(recorded):
+        missing = f"{UNRECORDED} (`python -m tests.quoted refresh {source}` writes this table)\n"
+        return make(recorded) if source in recorded else missing
+
+    return block
+
+
+BLOCKS = {
+    "suite-problems": _recorded("suite", suite_problems),
+    "suite-ranks": _recorded("suite", suite_ranks),
+    "held-out-ranks": _recorded("held-out", held_out_ranks),
+    "coverage": _recorded("coverage", coverage),
+}

@@ -1,0 +1,43 @@
+"""How recorded values are written in texts."""
+
+from functools import partial
+
+
+def number(x, digits=0):
+    """Return a number with spaces between thousands, and a minus sign."""
+    return f"{x:,.{digits}f}".replace(",", " ").replace("-", "−")
+
+
+def with_error(entry, digits=0):
+    """Return mean ± standard error."""
+    return f"{number(entry['mean'], digits)} ± {number(entry['se'], digits)}"
+
+
+def with_interval(entry, digits=0):
+    """Return mean [low, high]."""
+    ends = {"mean": "∞", "low": "−∞", "high": "∞"}
+    mean, low, high = (end if entry[key] is None else number(entry[key], digits) for key, end in ends.items())
+    return f"{mean} [{low}, {high}]"
+
+
+def negated(entry, digits=0):
+    """Return −mean [−high, −low]: the difference taken the other way round."""
+    flipped = {"mean": -entry["mean"], "low": -entry["high"], "high": -entry["low"]}
+    return with_interval(flipped, digits)
+
+
+def interval(entry, digits=0):
+    """Return [low, high]."""
+    return with_interval(entry, digits).split(" ", 1)[1]
+
+
+FORMATS = {"text": str, "name": "`{}`".format, "mean0": lambda entry: number(entry["mean"])}
+for digits in range(5):
+    FORMATS |= {
+        f"n{digits}": partial(number, digits=digits),
+        f"pm{digits}": partial(with_error, digits=digits),
+        f"ci{digits}": partial(with_interval, digits=digits),
+        f"neg{digits}": partial(negated, digits=digits),
+        f"in{digits}": partial(interval, digits=digits),
+        f"percent{digits}": lambda share, digits=digits: number(100 * share, digits),
+    }

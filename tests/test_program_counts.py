@@ -1,0 +1,33 @@
+"""What five standard runs compile does not grow unnoticed: programs and operations, not seconds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.program_counts import RUNS, TABLE, version
+
+ROOT = Path(__file__).parents[1]
+
+# Operations may grow by this factor before the table must be written again; programs may not grow at all.
+FACTOR = 1.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_a_standard_run_compiles_no_more_than_it_did(name: str) -> None:
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    if version() not in table:
+        pytest.skip(f"no counts for JAX {version()}: `python -m tests.program_counts` takes them")
+    # In a process of its own, where nothing else is compiled.
+    command = [sys.executable, "-m", "tests.program_counts", name]
+    printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    counted, known = json.loads(printed.splitlines()[-1]), table[version()][name]
+    assert counted["programs"] <= known["programs"], (counted, known)
+    assert counted["operations"] <= FACTOR * known["operations"], (counted, known)
+    # A table that is far too high guards nothing.
+    assert counted["operations"] >= known["operations"] / FACTOR, "write the table again"
