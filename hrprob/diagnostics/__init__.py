@@ -22,7 +22,6 @@ What they are built from:
 ``inputs``            data sets and posteriors that diagnostics share
 ``runner``            all diagnostics side by side; ``progress`` reports their steps
 ``report``            the folder with page, figures and data
-``uniformity``        the test and the band behind every PIT-ECDF plot
 ``power``             error rates, and differences that tests can detect
 ``clustered``         coverage where contexts of one data set share a posterior
 ``reliability``       predicted and observed shares, in bins

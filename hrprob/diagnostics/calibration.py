@@ -32,7 +32,7 @@ from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
 from hrprob.diagnostics.power import ERROR_RATE, describe_detectable_shift, detectable_coverage
-from hrprob.diagnostics.uniformity import pit_among, uniformity_p_value
+from hrprob.numerics.uniformity import pit_among, uniformity_p_value
 from hrprob.estimation.posterior.target import Target
 from hrprob.problem import Problem
 from hrprob.simulation.data_sets import DataSets, check_fresh, check_users

@@ -1,6 +1,6 @@
 """Drawing tools that figures of several diagnostics share.
 
-PIT-ECDF plots are drawn with the same band that the tests use (:mod:`.uniformity`),
+PIT-ECDF plots are drawn with the same band that the tests use (:mod:`hrprob.numerics.uniformity`),
 corrected for the number of curves: a curve leaves its band, and is orange, exactly where its
 quantity fails. ArviZ has such a band in some of its versions only.
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hrprob import plot
-from hrprob.diagnostics.uniformity import simultaneous_band, uniformity_p_value
+from hrprob.numerics.uniformity import simultaneous_band, uniformity_p_value
 from hrprob.numerics.multiple_testing import holm
 
 if TYPE_CHECKING:

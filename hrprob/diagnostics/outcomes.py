@@ -36,7 +36,7 @@ from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.model_comparison import MODELS, compare_models, fit_models, log_likelihood_tree
 from hrprob.diagnostics.power import ERROR_RATE
-from hrprob.diagnostics.uniformity import uniformity_p_value
+from hrprob.numerics.uniformity import uniformity_p_value
 from hrprob.models import Setting
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from hrprob.diagnostics.uniformity import simultaneous_band
+from hrprob.numerics.uniformity import simultaneous_band
 from hrprob.numerics.power import POWER, detectable_difference
 
 __all__ = ["ERROR_RATE", "describe_detectable_shift", "detectable_coverage", "detectable_shift"]

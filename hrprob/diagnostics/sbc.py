@@ -44,7 +44,7 @@ from hrprob.diagnostics.drawing import (
 from hrprob.diagnostics.inputs import OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
 from hrprob.diagnostics.power import ERROR_RATE, describe_detectable_shift
-from hrprob.diagnostics.uniformity import pit_among
+from hrprob.numerics.uniformity import pit_among
 from hrprob.estimation.posterior.target import Target
 from hrprob.numerics.multiple_testing import holm
 from hrprob.problem import Problem

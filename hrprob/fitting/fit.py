@@ -17,22 +17,19 @@ from hrprob._core.records import describe
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.inference import Draws, sample_posterior
-from hrprob.estimation.posterior.sites import check_names, extra_sites
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.columns import Columns
+from hrprob.fitting.conditioning import model_data
 from hrprob.fitting.gather import gather
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table, as_table
 from hrprob.models import (
     Model,
     Setting,
-    Stays,
     make_model,
     make_prior,
     model_for_noise,
     priors,
-    rounds,
-    stays,
 )
 from hrprob.policies import Thompson
 from hrprob.problem import Affine, Bounds, Problem
@@ -154,7 +151,7 @@ def fit(
     if progress:
         print_line(f"compiling {chosen.kind}, then fitting it to {len(table)} rounds …")
     drawn = sample_posterior(
-        chosen, target, _data(target, table), key_of(seed), DRAWS if draws is None else draws
+        chosen, target, model_data(target, table), key_of(seed), DRAWS if draws is None else draws
     )
     _check_numbers(drawn, table, target)
     return Posterior(
@@ -235,20 +232,6 @@ def _setting(dimension: int, link: Any, bounds: Any) -> Setting:
         if not isinstance(given, cls):
             raise InvalidInput(name, f"must be of the class {cls.__name__}", given, f"write {example}")
     return Setting(dimension, link, bounds)
-
-
-def _data(target: Target, table: Table) -> Any:
-    """Return the rounds in the form that the model is conditioned on."""
-    single = rounds(table.x, table.r)
-    with double_precision():
-        by_round = jax.tree.map(jnp.asarray, single)
-        check_names(target, by_round)
-        if target.model.data is not Stays:
-            return single
-        sums = stays(table.x, table.r, table.user)
-        by_stay = jax.tree.map(jnp.asarray, sums)
-        # A site with one value per row shall have one per round.
-        return single if extra_sites(target, by_round) != extra_sites(target, by_stay) else sums
 
 
 def _check_unused(**given: Any) -> None:

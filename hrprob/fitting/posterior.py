@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,8 @@ from hrprob.estimation.posterior.importance import Reweighted, reweight
 from hrprob.estimation.posterior.inference import Draws
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive, summary, tree
+from hrprob.fitting.checks import runner
+from hrprob.fitting.checks.runner import Checked
 from hrprob.fitting.intervals import check_prob
 from hrprob.fitting.table import Table
 from hrprob.io.result_table import ResultTable
@@ -271,6 +273,33 @@ class Posterior:
         []
         """
         return summary.concerns(self)
+
+    def check(self, *, quick: bool = False, checks: Sequence[Any] | None = None) -> Checked:
+        """Return whether model and draws can be trusted on these data: yes, no or cannot tell, and why.
+
+        Every check is one file of :mod:`hrprob.fitting.checks`. At most 5 % of sound pages have any check that
+        fails: p-values are adjusted for their number by Holm's procedure.
+
+        Parameters
+        ----------
+        quick : bool
+            Leave out checks that refit the model.
+        checks : sequence, optional
+            Checks by kind; by default all.
+
+        Returns
+        -------
+        Checked
+            ``answer``, ``verdicts``, ``results``; ``write(folder)`` writes a page with figures and ``check.json``.
+
+        Examples
+        --------
+        >>> import hrprob  # slow
+        >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]] * 10, [0.4, -1.2, 0.3] * 10), engine="laplace")
+        >>> posterior.check(checks=["users"]).answer.answer
+        'cannot tell'
+        """
+        return runner.check(self, quick=quick, checks=checks)
 
     def to_datatree(self, pointwise: bool | str = "auto", prior: bool = True) -> Any:
         """Return draws, data and predictive distributions as a tree for ArviZ.

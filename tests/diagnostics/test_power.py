@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hrprob.diagnostics.power import detectable_shift
-from hrprob.diagnostics.uniformity import uniformity_p_value
+from hrprob.numerics.uniformity import uniformity_p_value
 
 
 @pytest.mark.parametrize("data_sets", [100, 200])

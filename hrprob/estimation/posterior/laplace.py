@@ -42,7 +42,7 @@ from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import eigh
 from hrprob.numerics.products import contract
 
-__all__ = ["Laplace", "laplace_approximation", "refine"]
+__all__ = ["Laplace", "laplace_approximation", "quasi_normal", "refine"]
 
 _MOST_STEPS = 60
 # The search ends at this Newton decrement: the mode is then accurate to 0.003 standard deviations.
@@ -118,7 +118,7 @@ def laplace_approximation(target: Target, tables: Any, start: jax.Array) -> Norm
 def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
     """Return the normal with mean and covariance of the posterior, by importance sampling from ``normal``."""
     size = target.size
-    standard = jnp.asarray(_quasi_normal(size, points))  # (points, 2d)
+    standard = jnp.asarray(quasi_normal(size, points))  # (points, 2d)
     z = normal.mean + _WIDER * contract(normal.factor, standard[:, None, :])
     density = target.log_density_of_many(z, tables)
     weight = jax.nn.softmax(density + 0.5 * contract(standard, standard))
@@ -131,7 +131,7 @@ def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
 
 
 @functools.lru_cache(maxsize=16)
-def _quasi_normal(dimension: int, points: int) -> np.ndarray:
+def quasi_normal(dimension: int, points: int) -> np.ndarray:
     """Return scrambled Sobol points with the standard normal distribution; the same in every call."""
     from scipy.stats import norm, qmc
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hrprob.diagnostics.uniformity import pit_among, simultaneous_band, uniformity_p_value
+from hrprob.numerics.uniformity import pit_among, simultaneous_band, uniformity_p_value
 
 
 def test_a_test_at_five_per_cent_errs_in_five_per_cent():

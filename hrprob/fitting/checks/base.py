@@ -1,0 +1,142 @@
+"""What a check is: one class in one file, from the computation to its part of the page.
+
+A check of one's own is a subclass of :class:`Check` with a kind. It then runs in ``hrprob check`` and in
+``Posterior.check()``: its verdict in ``check.json``, its figures as files. No other file is edited::
+
+    from hrprob.fitting.checks.base import Check, Evidence, register
+
+    @register("largest-outcome")
+    class LargestOutcome(Check[float]):
+        title = "Largest outcome"
+
+        def compute(self, inputs):
+            return float(abs(inputs.table.r).max())
+
+        def evidence(self, result):
+            return Evidence(statement=f"the largest outcome is {result:.3g}", sound=result < 1e3)
+
+A module that registers a check is found by ``hrprob check --import MODULE``, by an entry point of the group
+``hrprob.checks``, or by being imported before.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, dataclass_transform
+
+from hrprob._core.errors import InvalidInput
+from hrprob._core.registry import Registry
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hrprob.fitting.checks.inputs import CheckInputs
+
+__all__ = ["CHECKS", "ERROR_RATE", "Check", "CheckFigure", "Evidence", "make_checks", "register"]
+
+ERROR_RATE = 0.05
+"""Probability at most that any tested check of a page fails although model and draws are right."""
+
+R = TypeVar("R")
+C = TypeVar("C", bound="type[Check[Any]]")
+
+
+class Evidence(NamedTuple):
+    """What a check found, before the number of checks is allowed for.
+
+    A check with a ``p_value`` fails where that, adjusted for all checks of the page, is below :data:`ERROR_RATE`; else
+    it passes if ``within`` says that the data exclude a difference that matters, and is undecided otherwise. A check
+    without one fails, passes or is undecided as ``sound`` is False, True or None.
+    """
+
+    statement: str
+    detectable: str = ""
+    p_value: float | None = None
+    within: bool = False
+    sound: bool | None = None
+
+
+class CheckFigure(NamedTuple):
+    """A figure: the name of its file, its caption, and a function that draws it."""
+
+    name: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+class Check(abc.ABC, Generic[R]):
+    """One question about a posterior and its data. ``R`` is the type of its result.
+
+    Attributes
+    ----------
+    kind : str
+        Its name, set by :func:`register`.
+    title : str
+        The heading of its part of the page.
+    order : float
+        Checks stand in rising order; those of hrprob's own are below 10.
+    quick : bool
+        Whether it is part of the quick page, which ``hrprob fit`` makes by itself.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    order: ClassVar[float] = 10.0
+    quick: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def compute(self, inputs: CheckInputs) -> R:
+        """Return the result."""
+
+    @abc.abstractmethod
+    def evidence(self, result: R) -> Evidence:
+        """Return the finding in words, with its p-value or without."""
+
+    def figures(self, result: R) -> list[CheckFigure]:
+        """Return the figures."""
+        return []
+
+    def tables(self, result: R) -> list[tuple[list[str], list[list[object]], str]]:
+        """Return tables: header, rows, caption."""
+        return []
+
+    def to_plain(self, result: R) -> Mapping[str, Any]:
+        """Return numbers for ``check.json``, without NaN or infinity."""
+        return {}
+
+
+CHECKS: Registry[Check[Any]] = Registry(
+    "checks", field="check", package="hrprob.fitting.checks", requires=("title", "compute", "evidence")
+)
+"""All checks."""
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
+    """Make a class a check, as :meth:`hrprob._core.registry.Registry.register` does."""
+    return CHECKS.register(kind, static=static)
+
+
+def make_checks(written: Sequence[Any] | None = None, quick: bool = False) -> tuple[Check[Any], ...]:
+    """Return checks in the order of the page: those given by kind or as they are, or all (all quick ones).
+
+    Examples
+    --------
+    >>> [check.kind for check in make_checks(["shape", "variance"])]
+    ['variance', 'shape']
+    """
+    if isinstance(written, str) or (written is not None and not written):
+        remedy = "give a list of kinds, or nothing for all of them"
+        raise InvalidInput("checks", "must be one or more checks", written, remedy)
+    made = [CHECKS.make(one) for one in (CHECKS if written is None else written)]
+    kinds = [one.kind for one in made]
+    for kind in kinds:
+        if kinds.count(kind) > 1:
+            raise InvalidInput("checks", "must name each kind once", kind, "drop one of them")
+    return tuple(
+        sorted(
+            (one for one in made if written is not None or one.quick or not quick),
+            key=lambda one: (one.order, one.kind),
+        )
+    )

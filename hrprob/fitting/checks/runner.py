@@ -1,0 +1,94 @@
+"""All checks of a posterior, the verdicts that they add up to, and the answer."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hrprob.fitting.checks.base import ERROR_RATE, Check, Evidence, make_checks
+from hrprob.fitting.checks.inputs import CheckInputs
+from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED, Answer, Verdict, conclude
+from hrprob.numerics.multiple_testing import holm
+
+if TYPE_CHECKING:
+    from hrprob.fitting.posterior import Posterior
+
+__all__ = ["Checked", "check"]
+
+
+class Checked(NamedTuple):
+    """A checked posterior: answer, verdicts and the result of every check."""
+
+    inputs: CheckInputs
+    checks: tuple[Check[Any], ...]
+    results: Mapping[str, Any]  # by kind
+    answer: Answer
+
+    def __repr__(self) -> str:
+        return f"<Checked: {self.answer.sentence}>"
+
+    def __str__(self) -> str:
+        return "\n".join(self.answer.lines())
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{html.escape(str(verdict))}</li>" for verdict in self.answer.verdicts)
+        return f"<p><b>{html.escape(self.answer.sentence)}</b></p><ul>{items}</ul>"
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """All verdicts: fails first, then what is undecided, then what passes."""
+        return self.answer.verdicts
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the content of ``check.json``."""
+        made = self.inputs.__dict__.get("prequential")
+        scores = (
+            {}
+            if made is None
+            else {"log_marginal_likelihood": {"value": made.log_marginal_likelihood, "error": made.error}}
+        )
+        numbers = {one.kind: dict(one.to_plain(self.results[one.kind])) for one in self.checks}
+        return self.answer.to_plain() | {"error_rate": ERROR_RATE} | scores | {"checks": numbers}
+
+    def write(self, out: str | Path) -> None:
+        """Write page, figures and ``check.json`` into a folder, whole or not at all."""
+        from hrprob.fitting.checks.page import write_checked
+
+        write_checked(self, out)
+
+
+def check(posterior: Posterior, *, quick: bool = False, checks: Sequence[Any] | None = None) -> Checked:
+    """Return what :meth:`hrprob.Posterior.check` documents."""
+    chosen = make_checks(checks, quick)
+    inputs = CheckInputs(posterior, ERROR_RATE / len(chosen))
+    results = {one.kind: one.compute(inputs) for one in chosen}
+    found = {one.kind: one.evidence(results[one.kind]) for one in chosen}
+    rounds = len(posterior.table)
+    remedy = f"more than {rounds} rounds" + ("" if not quick else ", or the full check")
+    return Checked(inputs, chosen, results, conclude(decide(found), remedy))
+
+
+def decide(found: Mapping[str, Evidence]) -> list[Verdict]:
+    """Return the verdicts of some evidence, by kind; p-values are adjusted by Holm's procedure.
+
+    Examples
+    --------
+    >>> [one.verdict for one in decide({
+    ...     "shape": Evidence("heavy tails", p_value=0.001), "mean": Evidence("right", p_value=0.4, within=True),
+    ...     "draws": Evidence("few", sound=None)})]
+    ['fails', 'passes', 'undecided']
+    """
+    tested = [kind for kind, one in found.items() if one.p_value is not None]
+    adjusted = dict(zip(tested, holm(np.array([found[kind].p_value for kind in tested])), strict=True))
+    verdicts = []
+    for kind, one in found.items():
+        sound = one.sound
+        if kind in adjusted:
+            sound = False if adjusted[kind] < ERROR_RATE else True if one.within else None
+        end = {True: PASSES, False: FAILS, None: UNDECIDED}[sound]
+        verdicts.append(Verdict(kind, end, one.statement, one.detectable))
+    return verdicts

@@ -1,0 +1,103 @@
+"""Have outcomes the model's shape: skewness, tails, the largest outcome, the whole distribution?
+
+Prequential residuals are independent and standard normal under the model, whatever the model's own noise is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from hrprob._core.formatting import format_number, signed
+from hrprob.fitting.checks import drawing
+from hrprob.fitting.checks.base import Check, CheckFigure, Evidence, register
+from hrprob.fitting.checks.inputs import CheckInputs
+from hrprob.numerics.multiple_testing import holm
+from hrprob.numerics.power import detectable_difference
+from hrprob.numerics.uniformity import uniformity_p_value
+
+__all__ = ["Shape", "ShapeResult"]
+
+# Excess kurtosis and skewness of residuals that do not matter.
+_MOST_KURTOSIS, _MOST_SKEWNESS = 1.0, 0.5
+# The tests of skewness and kurtosis need this many rounds.
+_LEAST_ROUNDS = 20
+
+
+class ShapeResult(NamedTuple):
+    """Statistics of residuals; None where there are none, or too few."""
+
+    residual: np.ndarray | None
+    skewness: float
+    kurtosis: float
+    largest: float
+    p_values: dict[str, float]
+    level: float
+
+
+@register("shape")
+class Shape(Check[ShapeResult]):
+    """Skewness, kurtosis and the largest prequential residual."""
+
+    title = "Shape of the outcomes"
+    order = 4.0
+
+    def compute(self, inputs: CheckInputs) -> ShapeResult:
+        """Return the statistics and their p-values."""
+        made = inputs.prequential
+        if made is None or made.residual.size < _LEAST_ROUNDS:
+            return ShapeResult(None, math.nan, math.nan, math.nan, {}, inputs.level)
+        e = made.residual
+        farthest = float(np.max(np.abs(e)))
+        p_values = {
+            "skewness": float(stats.skewtest(e).pvalue),
+            "kurtosis": float(stats.kurtosistest(e).pvalue),
+            # 1 − (1 − q)ⁿ, q being the probability of a residual as far out.
+            "largest": float(-np.expm1(e.size * np.log1p(-2.0 * stats.norm.sf(farthest)))),
+            "distribution": uniformity_p_value(made.pit),
+        }
+        return ShapeResult(e, float(stats.skew(e)), float(stats.kurtosis(e)), farthest, p_values, inputs.level)
+
+    def evidence(self, result: ShapeResult) -> Evidence:
+        """Return whether the shape is not that of the model."""
+        if result.residual is None:
+            return Evidence(drawing.NO_PREDICTIONS)
+        n = result.residual.size
+        ses = {"skewness": math.sqrt(6.0 / n), "kurtosis": math.sqrt(24.0 / n)}
+        bound = stats.norm.ppf(0.95)
+        within = (
+            abs(result.skewness) + bound * ses["skewness"] <= _MOST_SKEWNESS
+            and abs(result.kurtosis) + bound * ses["kurtosis"] <= _MOST_KURTOSIS
+        )
+        seen = detectable_difference(ses["kurtosis"], math.inf, result.level / len(result.p_values))
+        return Evidence(
+            f"residuals have skewness {signed(result.skewness, 2)} ± {format_number(ses['skewness'], 2)}, excess "
+            f"kurtosis {signed(result.kurtosis, 2)} ± {format_number(ses['kurtosis'], 2)}, largest "
+            f"{format_number(result.largest, 1)} sd",
+            f"detects an excess kurtosis of {format_number(seen, 1)}",
+            float(np.min(holm(list(result.p_values.values())))),
+            bool(within),
+        )
+
+    def figures(self, result: ShapeResult) -> list[CheckFigure]:
+        """Return a normal quantile plot of the residuals."""
+        if result.residual is None:
+            return []
+        residual = result.residual
+        caption = "Prequential residuals against normal quantiles; grey: the 99 % range of each quantile."
+        return [CheckFigure("shape", caption, lambda: drawing.plot_quantiles(residual))]
+
+    def to_plain(self, result: ShapeResult) -> Mapping[str, Any]:
+        """Return statistics and p-values."""
+        if result.residual is None:
+            return {}
+        return {
+            "skewness": result.skewness,
+            "kurtosis": result.kurtosis,
+            "largest": result.largest,
+            "p_values": result.p_values,
+        }

@@ -1,0 +1,110 @@
+r"""Do rounds of one user resemble each other more than the model says?
+
+A user effect makes a residual e predictable from the user's earlier ones. The weight of a residual is
+c/(1 + ρ₀(k − 1)), c being the sum of the k − 1 earlier ones (the best predictor at an intraclass correlation ρ₀); it
+depends on the past alone, so that the test is not misled by users who leave because of their outcomes, as a plain
+intraclass correlation is. The same is done with |e|, for users whose variances differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from hrprob._core.formatting import format_number, signed
+from hrprob.fitting.checks import drawing
+from hrprob.fitting.checks.base import Check, Evidence, register
+from hrprob.fitting.checks.inputs import CheckInputs
+from hrprob.fitting.checks.martingales import spread
+from hrprob.numerics.power import detectable_difference
+
+__all__ = ["WithinUsers", "WithinUsersResult", "dependence"]
+
+# Correlation within a user that does not matter, and the one that the weights are best for.
+_MARGIN, _LIKELY = 0.1, 0.2
+
+
+class WithinUsersResult(NamedTuple):
+    """Correlations within users, of residuals and of their sizes: estimate, standard error, p-value."""
+
+    correlation: tuple[float, float, float] | None
+    sizes: tuple[float, float, float]
+    reason: str
+    level: float
+
+
+@register("users")
+class WithinUsers(Check[WithinUsersResult]):
+    """Prequential residuals against earlier ones of the same user."""
+
+    title = "Dependence within a user"
+    order = 5.0
+
+    def compute(self, inputs: CheckInputs) -> WithinUsersResult:
+        """Return the correlations."""
+        made, users, none = inputs.prequential, inputs.users, (math.nan,) * 3
+        if made is None:
+            return WithinUsersResult(None, none, drawing.NO_PREDICTIONS, inputs.level)
+        if users is None:
+            reason = "the table has no column of users"
+            return WithinUsersResult(None, none, reason, inputs.level)
+        if np.all(np.bincount(users) == 1):
+            return WithinUsersResult(None, none, "no user has more than one round", inputs.level)
+        correlation = dependence(made.residual, users)
+        return WithinUsersResult(correlation, dependence(spread(made.residual)[0], users), "", inputs.level)
+
+    def evidence(self, result: WithinUsersResult) -> Evidence:
+        """Return whether rounds of a user depend on each other."""
+        if result.correlation is None:
+            return Evidence(result.reason)
+        (of_mean, se, p), (of_size, se_of_size, p_of_size) = result.correlation, result.sizes
+        bound = stats.norm.ppf(0.95) * se
+        seen = detectable_difference(se, math.inf, result.level / 2)
+        return Evidence(
+            f"correlation of a user's rounds {signed(of_mean, 2)} ± {format_number(se, 2)}, of their sizes "
+            f"{signed(of_size, 2)} ± {format_number(se_of_size, 2)}",
+            f"detects a correlation of {format_number(seen, 2)}",
+            min(1.0, 2.0 * min(p, p_of_size)),
+            abs(of_mean) + bound <= _MARGIN,
+        )
+
+    def to_plain(self, result: WithinUsersResult) -> Mapping[str, Any]:
+        """Return the correlations."""
+        if result.correlation is None:
+            return {}
+        names = ("estimate", "se", "p_value")
+        return {
+            "correlation": dict(zip(names, result.correlation, strict=True)),
+            "sizes": dict(zip(names, result.sizes, strict=True)),
+        }
+
+
+def dependence(residual: np.ndarray, users: np.ndarray) -> tuple[float, float, float]:
+    """Return the correlation of residuals within users, its standard error, and the p-value that it is 0.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> users = np.repeat(np.arange(100), 4)
+    >>> e = np.sqrt(0.4) * rng.normal(size=100)[users] + np.sqrt(0.6) * rng.normal(size=400)
+    >>> estimate, se, p = dependence(e, users)
+    >>> abs(estimate - 0.4) < 3 * se, p < 1e-4
+    (True, True)
+    """
+    earlier, number = np.zeros(residual.size), np.zeros(residual.size)
+    total: dict[int, float] = {}
+    count: dict[int, int] = {}
+    for i, (user, e) in enumerate(zip(users.tolist(), residual.tolist(), strict=True)):
+        earlier[i], number[i] = total.get(user, 0.0), count.get(user, 0)
+        # One outlier shall not decide about all later rounds of a user.
+        total[user] = earlier[i] + max(-4.0, min(4.0, e))
+        count[user] = int(number[i]) + 1
+    shrunk = 1.0 / (1.0 + _LIKELY * np.maximum(number - 1.0, 0.0))
+    weight = earlier * shrunk
+    pairs, size = float(np.sum(number * shrunk)), math.sqrt(float(np.sum(weight**2)))
+    found = float(np.sum(residual * weight))
+    return found / pairs, size / pairs, float(2.0 * stats.norm.sf(abs(found) / size))
