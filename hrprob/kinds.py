@@ -25,6 +25,7 @@ FAMILIES = {
     "models": ("hrprob.models", "MODELS", "policy.model"),
     "priors": ("hrprob.models.priors", "PRIORS", "policy.prior"),
     "radii": ("hrprob.policies.radii.base", "RADII", "policy.radius"),
+    "checks": ("hrprob.fitting.checks.base", "CHECKS", "hrprob check"),
     "diagnostics": ("hrprob.diagnostics.base", "DIAGNOSTICS", "hrprob diagnose"),
 }
 """Module and name of every family's registry, and where a configuration names a kind of it."""

@@ -22,10 +22,19 @@ from hrprob.cli.shared import (
 if TYPE_CHECKING:
     from hrprob.problem import Affine, Bounds
 
-__all__ = ["COMMAND"]
+__all__ = ["COMMAND", "add_fit_arguments", "columns_of", "fit_options", "option_names"]
+
+option_names = ("engine", "model", "prior", "seed", "draws")
+"""Keywords of :func:`hrprob.fit` whose options have the same name."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_fit_arguments(parser, "folder for the posterior, its summary, its quick check and figures")
+    parser.add_argument("--no-check", action="store_true", help="leave out the quick check")
+
+
+def add_fit_arguments(parser: argparse.ArgumentParser, out: str) -> None:
+    """Add the data, the model and all that :func:`hrprob.fit` takes; ``out`` says what the folder is for."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -33,7 +42,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "separators (comma, semicolon, tab, |) and decimal commas are recognised, other columns are not used",
     )
     _add_columns(parser)
-    add_out(parser, "folder for the posterior, its summary and figures")
+    add_out(parser, out)
     for name, default, meaning in (
         ("engine", "nuts", f"posterior engine: {own_kinds('estimation/posterior')}"),
         ("model", "gaussian", f"outcome model: {own_kinds('models')}"),
@@ -94,21 +103,30 @@ def _run(arguments: argparse.Namespace) -> None:
     with loading(arguments, arguments.file):
         prepare_jax()
         import_modules(arguments.modules)
-        from hrprob.fitting.columns import Columns
+        from hrprob.fitting.checks.runner import Checked
         from hrprob.fitting.fit import fit
         from hrprob.fitting.intervals import check_prob
         from hrprob.fitting.posterior import Posterior
         from hrprob.fitting.results import fit_file, fit_in_words, thinning_in_words, to_plain
         from hrprob.fitting.table import Table
+        from hrprob.simulation.progress import print_line
 
     with named_as_options("prob"):
         check_prob(arguments.prob)
-    options = _fit_options(arguments)
+    options = fit_options(arguments)
     bounds = {"bounds.theta": "bound-theta", "bounds.phi": "bound-phi"}
 
     def fit_table(table: Table) -> Posterior:
-        with named_as_options("engine", "model", "prior", "seed", "draws", **bounds):
+        with named_as_options(*option_names, **bounds):
             return fit(table, **options, progress=shows_progress(arguments))
+
+    checked: list[Checked] = []
+
+    def check_quickly(posterior: Posterior) -> Checked:
+        if shows_progress(arguments):
+            print_line("checking …")
+        checked.append(posterior.check(quick=True))
+        return checked[0]
 
     with named_as_options("outcome", "context", "user", "level", "scale", data="FILE"):
         posterior = fit_file(
@@ -116,22 +134,33 @@ def _run(arguments: argparse.Namespace) -> None:
             arguments.out,
             prob=arguments.prob,
             command=sys.argv,
-            columns=Columns(arguments.outcome, arguments.context, arguments.user, arguments.level),
+            columns=columns_of(arguments),
             scale=arguments.scale,
             fit_table=fit_table,
+            check=None if arguments.no_check else check_quickly,
         )
     say = printer(arguments)
     for line in fit_in_words(posterior, arguments.prob):
         say(line)
+    for one in checked:
+        say(f"\nCan it be trusted on these data? {one}")
     if arguments.out is not None:
         thinned = thinning_in_words(posterior)
         if thinned is not None:
             say(thinned)
         say(f"\nresults in {arguments.out}")
-    print_result(arguments, arguments.out, to_plain(posterior, arguments.prob))
+    verdicts = {"check": checked[0].answer.to_plain()} if checked else {}
+    print_result(arguments, arguments.out, to_plain(posterior, arguments.prob) | verdicts)
 
 
-def _fit_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def columns_of(arguments: argparse.Namespace) -> Any:
+    """Return which columns are which."""
+    from hrprob.fitting.columns import Columns
+
+    return Columns(arguments.outcome, arguments.context, arguments.user, arguments.level)
+
+
+def fit_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the keywords of :func:`hrprob.fit`; errors name the options of the command line."""
     from hrprob._core.tables import kind_or_table
     from hrprob.problem import Affine, Bounds

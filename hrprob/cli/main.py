@@ -23,6 +23,7 @@ from typing import NoReturn
 
 import hrprob
 from hrprob.cli import (
+    check,
     compare,
     describe,
     diagnose,
@@ -43,7 +44,7 @@ __all__ = ["COMMANDS", "console_main", "main", "make_parser"]
 
 COMMANDS = {
     module.COMMAND.name: module.COMMAND
-    for module in (init, run, repeat, reproduce, theory, fit, compare, suite, diagnose, policies, describe)
+    for module in (init, run, repeat, reproduce, theory, fit, check, compare, suite, diagnose, policies, describe)
 }
 
 

@@ -24,7 +24,7 @@ from hrprob.models import Model, Rounds, rounds
 from hrprob.noise import Noise
 from hrprob.noise.distribution import probability_below
 
-__all__ = ["log_likelihood", "outcomes", "prior", "reneging"]
+__all__ = ["log_likelihood", "log_prior", "outcomes", "prior", "reneging"]
 
 Values = dict[str, Any]
 """Draws (draws, ...) by site."""
@@ -37,6 +37,16 @@ def log_likelihood(target: Target, x: np.ndarray, r: np.ndarray, values: Values)
     """Return the log likelihood of every round under every draw, (draws, rounds)."""
     with double_precision():
         return np.asarray(_log_likelihood(target, _rounds(x, r), _arrays(values)))
+
+
+def log_prior(target: Target, x: np.ndarray, values: Values) -> Values:
+    """Return the log prior density of every draw, (draws,) by site."""
+    with double_precision():
+        data, one = (_rounds(rows, np.zeros(len(rows))) for rows in (x, x[:1]))
+        # One round is enough, unless each round has sites of its own.
+        least = one if extra_sites(target, one) == extra_sites(target, data) else data
+        found = _log_prior(target, least, _arrays(values))
+        return {name: np.asarray(value) for name, value in found.items()}
 
 
 def outcomes(target: Target, x: np.ndarray, values: Values, key: jax.Array) -> np.ndarray:
@@ -120,6 +130,15 @@ def _prior(target: Target, data: Rounds, keys: jax.Array) -> Values:
         return {name: trace[name]["value"] for name in latent}
 
     return jax.lax.map(one, keys, batch_size=_BATCH)
+
+
+@jax.jit
+def _log_prior(target: Target, data: Rounds, values: Values) -> Values:
+    def one(values: Values) -> Values:
+        trace = _run(target, data, values, jax.random.key(0))
+        return {name: jnp.sum(trace[name]["fn"].log_prob(value)) for name, value in values.items()}
+
+    return jax.lax.map(one, values, batch_size=_BATCH)
 
 
 @jax.jit

@@ -8,6 +8,7 @@ summary.json                      the table of parameters, k̂, divergences, con
 manifest.json                     data, engine, model, prior, seed, versions, times
 coefficients.png, .svg            :func:`~hrprob.fitting.figures.plot_coefficients`
 outcomes.png, .svg                :func:`~hrprob.fitting.figures.plot_outcomes`
+check.html, check.json, check-*   the quick part of ``hrprob check``, unless it is left out
 ================================  ====================================================
 """
 
@@ -24,6 +25,8 @@ import numpy as np
 from hrprob import plot
 from hrprob._core.records import describe
 from hrprob.fitting import figures, summary, tree
+from hrprob.fitting.checks.page import write_into
+from hrprob.fitting.checks.runner import Checked
 from hrprob.fitting.columns import Columns
 from hrprob.fitting.fit import fit
 from hrprob.fitting.intervals import check_prob
@@ -47,6 +50,7 @@ def fit_file(
     columns: Columns | None = None,
     scale: Any = False,
     fit_table: Callable[[Table], Posterior] = fit,
+    check: Callable[[Posterior], Checked] | None = None,
 ) -> Posterior:
     r"""Fit a posterior to the rounds in a CSV file, and write it into a folder if one is given.
 
@@ -66,6 +70,8 @@ def fit_file(
         Divide contexts of norm above 1; see :func:`~hrprob.fitting.scaling.find_scale`.
     fit_table : callable
         Returns the posterior of a table; by default :func:`hrprob.fit` with its defaults.
+    check : callable, optional
+        Checks the posterior; its page is written beside the posterior.
 
     Examples
     --------
@@ -82,7 +88,10 @@ def fit_file(
     content = read_file(file)
     table = parse_table(content, file, columns, scale)
     if out is None:
-        return fit_table(table)
+        posterior = fit_table(table)
+        if check is not None:
+            check(posterior)
+        return posterior
     with staged(out, job="fit") as folder:
         posterior = fit_table(table)
         data = {
@@ -103,6 +112,8 @@ def fit_file(
             "cpu_seconds": time.process_time() - cpu,
         }
         write_fit(folder, posterior, prob, facts)
+        if check is not None:
+            write_into(folder, check(posterior))
     return posterior
 
 

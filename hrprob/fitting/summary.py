@@ -29,7 +29,7 @@ from hrprob.io.result_table import ResultTable
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
 
-__all__ = ["as_table", "concerns", "summarise", "to_plain"]
+__all__ = ["as_table", "concerns", "restricted", "summarise", "to_plain"]
 
 MOST_RHAT = 1.01
 LEAST_ESS = 400
@@ -128,7 +128,7 @@ def concerns(posterior: Posterior) -> list[str]:
         )
     if posterior.pareto_k is not None:
         reasons += _poorly_weighted(posterior) or _misplaced(posterior, table)
-    return reasons + _projected(posterior) + _restricted(posterior)
+    return reasons + _projected(posterior) + restricted(posterior)
 
 
 def _raise(setting: str) -> str:
@@ -189,7 +189,7 @@ def _misplaced(posterior: Posterior, table: xarray.Dataset) -> list[str]:
     ]
 
 
-def _restricted(posterior: Posterior) -> list[str]:
+def restricted(posterior: Posterior) -> list[str]:
     """Return the concerns that the bounds of θ and φ restrict the posterior."""
     concerns = []
     for name, symbol in (("theta", "θ"), ("phi", "φ")):

@@ -6,6 +6,7 @@ group                  contents
 posterior              theta, phi (chain, draw, feature), further sites of the model
 sample_stats           lp, log_ratio, and the statistics of ``nuts``, by ArviZ's names
 log_likelihood         r (chain, draw, round)
+log_prior              theta, phi (chain, draw), further sites: log prior densities, for power scaling
 posterior_predictive   r (chain, draw, round): one new outcome of every round
 prior                  draws of the same sites from the prior
 prior_predictive       r (chain, draw, round) given those
@@ -84,11 +85,18 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
         "sample_stats": {"log_ratio": posterior.log_ratio} | dict(posterior.statistics),
         **({} if before is None else {"prior": before}),
     }
+    if prior:
+        density = predictive.log_prior(posterior.target, table.x, posterior.flat())
+        shape = posterior.theta.shape[:2]
+        groups["log_prior"] = {name: value.reshape(shape) for name, value in density.items()}
     steps = thinning(posterior) if pointwise == "auto" else dict.fromkeys(MOST_ENTRIES, 1)
     if pointwise:
         groups |= _pointwise(posterior, before, steps)
     coords: dict[str, Any] = {"feature": list(table.features), "round": np.arange(1, len(table) + 1)}
+    by_draw = {name: groups.pop(name) for name in ("log_prior",) if name in groups}
     tree = from_dict(groups, dims=DIMS | {"r": ["round"]}, coords=coords)
+    # Densities have the names of the sites, but not their axes.
+    tree.update(from_dict(by_draw).children if by_draw else {})
     # In a tree of its own first: a site of the model may have the name of a column.
     tree.update(from_dict(_columns(table), dims=_COLUMNS, coords=coords).children)
     for name in MOST_ENTRIES.keys() & groups.keys():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hrprob._core.formatting import typeset
 from hrprob.io.result_table import ResultTable
+from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED, Answer, Verdict
 from hrprob.plot.sizes import DOTS_PER_INCH
 
 __all__ = ["Report"]
@@ -53,6 +55,11 @@ ul.verdicts { padding-left: 1.2rem; max-width: 48rem; }
 ul.verdicts li { margin: .3rem 0; }
 .good::marker { content: "✓ "; color: #00664a; }
 .bad::marker { content: "✗ "; color: #a33b00; }
+ul.verdicts .detectable { color: #46556a; font-size: .88rem; display: block; }
+.answer.no { color: #a33b00; }
+.answer.yes { color: #00664a; }
+details { margin: .6rem 0 1rem; }
+summary { cursor: pointer; color: #1d4f91; }
 nav { font-size: .9rem; margin: 1rem 0; }
 nav a { display: inline-block; margin-right: 1rem; white-space: nowrap; }
 footer { margin-top: 3rem; color: #46556a; font-size: .82rem; }
@@ -96,6 +103,25 @@ class Report:
         """Add a list of findings, each marked as good (True), bad (False) or neither (None)."""
         items = "".join(f'<li class="{_MARKS[good]}">{_escaped(text)}</li>' for good, text in verdicts)
         self._parts.append(f'<ul class="verdicts">{items}</ul>')
+
+    def answer(self, answer: Answer) -> None:
+        """Add one sentence that answers the page's title, at most five verdicts, and the others folded.
+
+        Fails and passes are coloured; what is undecided is not.
+        """
+        colour = {"yes": " yes", "no": " no"}.get(answer.answer, "")
+        self._parts.append(f'<p class="answer{colour}">{_escaped(answer.sentence)}</p>')
+        self._parts.append(_verdict_list(answer.shown))
+        if answer.folded:
+            with self.folded(f"{len(answer.folded)} more verdicts"):
+                self._parts.append(_verdict_list(answer.folded))
+
+    @contextlib.contextmanager
+    def folded(self, title: str) -> Iterator[None]:
+        """Fold what is added within, under a line that unfolds it."""
+        self._parts.append(f"<details><summary>{_escaped(title)}</summary>")
+        yield
+        self._parts.append("</details>")
 
     def table(
         self,
@@ -152,6 +178,17 @@ class Report:
             f'<h1>{html.escape(self._title)}</h1>{answer}<p class="lead">{_escaped(self._lead)}</p>'
             f"<nav>{links}</nav>{''.join(self._parts)}</body></html>\n"
         )
+
+
+def _verdict_list(verdicts: Sequence[Verdict]) -> str:
+    marks = {PASSES: "good", FAILS: "bad", UNDECIDED: ""}
+    items = "".join(
+        f'<li class="{marks[one.verdict]}"><b>{_escaped(one.name)}</b> {one.verdict}: {_escaped(one.statement)}'
+        + (f'<span class="detectable">{_escaped(one.detectable)}</span>' if one.detectable else "")
+        + "</li>"
+        for one in verdicts
+    )
+    return f'<ul class="verdicts">{items}</ul>'
 
 
 def _escaped(text: str) -> str:

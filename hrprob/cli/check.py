@@ -1,0 +1,72 @@
+"""``hrprob check``: say whether model and posterior can be trusted on rounds of your own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from hrprob.cli.fit import add_fit_arguments, columns_of, fit_options, option_names
+from hrprob.cli.jax_setup import prepare_jax
+from hrprob.cli.printing import loading, print_result, printer, shows_progress
+from hrprob.cli.shared import Command, import_modules, named_as_options
+
+__all__ = ["COMMAND"]
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_fit_arguments(parser, "folder for the page, its figures and check.json")
+    parser.add_argument("--quick", action="store_true", help="leave out checks that refit the model")
+    parser.add_argument(
+        "--compare",
+        metavar="MODELS",
+        help="outcome models to rank beside --model, A,B,...: by prequential score and by leave-one-out",
+    )
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    with loading(arguments, arguments.file):
+        prepare_jax()
+        import_modules(arguments.modules)
+        from hrprob.fitting.checks.page import write_checked
+        from hrprob.fitting.checks.ranking import rank
+        from hrprob.fitting.fit import fit
+        from hrprob.fitting.table import read_table
+
+    options = fit_options(arguments)
+    models = [] if arguments.compare is None else [name.strip() for name in arguments.compare.split(",")]
+    with named_as_options("outcome", "context", "user", "level", "scale", data="FILE"):
+        table = read_table(arguments.file, columns_of(arguments), arguments.scale)
+
+    def posterior_of(**changes: Any) -> Any:
+        with named_as_options(*option_names, **{"bounds.theta": "bound-theta", "bounds.phi": "bound-phi"}):
+            return fit(table, **(options | changes), progress=shows_progress(arguments))
+
+    posterior = posterior_of()
+    checked = posterior.check(quick=arguments.quick)
+    others = []
+    for model in models:
+        with named_as_options(model="compare"):
+            others.append(posterior_of(model=model))
+    ranking = rank([posterior, *others]) if others else None
+    say = printer(arguments)
+    for line in checked.answer.lines():
+        say(line)
+    if ranking is not None:
+        say(f"\n{ranking.sentence}\n{ranking.as_table()}")
+    if arguments.out is not None:
+        with named_as_options("out"):
+            write_checked(checked, arguments.out, sys.argv, ranking)
+        say(f"\npage in {Path(arguments.out, 'check.html')}")
+    plain = checked.to_plain() | ({} if ranking is None else {"ranking": ranking.to_plain()})
+    print_result(arguments, arguments.out, plain)
+
+
+COMMAND = Command(
+    "check",
+    "say whether model and posterior can be trusted on rounds of your own: yes, no or cannot tell",
+    _add_arguments,
+    _run,
+    less_memory="fewer --draws or a smaller --engine",
+)

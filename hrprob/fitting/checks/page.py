@@ -1,0 +1,94 @@
+"""The folder of a check.
+
+======================  ===========================================================
+file                    content
+======================  ===========================================================
+check.html              the answer, verdicts, figures and tables; self-contained
+check.json              answer, verdicts, and the numbers behind them
+ranking.json            models by their predictions, with ``--compare``
+manifest.json           data, engine, model, prior, seed, versions
+\\*.png, \\*.svg          the figures
+======================  ===========================================================
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hrprob
+from hrprob import plot
+from hrprob._core.records import describe
+from hrprob.fitting.checks.base import ERROR_RATE
+from hrprob.io.json_files import write_json
+from hrprob.io.manifest import environment, write_manifest
+from hrprob.io.page import Report
+from hrprob.io.staging import staged
+
+if TYPE_CHECKING:
+    from hrprob.fitting.checks.ranking import Ranking
+    from hrprob.fitting.checks.runner import Checked
+
+__all__ = ["write_checked", "write_into"]
+
+_TITLE = "Can this posterior be trusted on these data?"
+
+
+def write_checked(
+    checked: Checked, out: str | Path, command: list[str] | None = None, ranking: Ranking | None = None
+) -> None:
+    """Write page, figures and data into the folder ``out``, whole or not at all."""
+    with staged(out, job="check") as folder:
+        write_into(folder, checked, ranking)
+        posterior = checked.inputs.posterior
+        facts: dict[str, Any] = {
+            "program": "hrprob",
+            "job": "check",
+            "engine": describe(posterior.engine),
+            "model": describe(posterior.target.model),
+            "prior": describe(posterior.target.prior),
+            "setting": describe(posterior.setting),
+            "rounds": len(posterior.table),
+            "seed": posterior.seed,
+            "command": command or [],
+        }
+        write_manifest(folder, facts | environment("arviz-stats", "scipy"))
+
+
+def write_into(folder: Path, checked: Checked, ranking: Ranking | None = None) -> None:
+    """Write page, figures and ``check.json`` into a folder that exists."""
+    write_json(folder / "check.json", checked.to_plain())
+    if ranking is not None:
+        write_json(folder / "ranking.json", ranking.to_plain())
+    page = Report(_TITLE, "")
+    page.answer(checked.answer)
+    if ranking is not None:
+        page.heading("Models by their predictions")
+        page.text(ranking.sentence)
+        page.result_table(ranking.as_table())
+    with page.folded("What was checked, figures and tables"):
+        page.text(_lead(checked))
+        for one in checked.checks:
+            result = checked.results[one.kind]
+            page.heading(one.title)
+            for header, rows, caption in one.tables(result):
+                page.table(header, rows, caption)
+            for figure in one.figures(result):
+                plot.save(figure.draw(), folder, f"check-{figure.name}")
+                page.figure(folder / f"check-{figure.name}.png", figure.caption)
+    page.footer(f"hrprob {hrprob.__version__}; the numbers of this page are in check.json.")
+    (folder / "check.html").write_text(page.render(), encoding="utf-8")
+
+
+def _lead(checked: Checked) -> str:
+    posterior = checked.inputs.posterior
+    users = checked.inputs.users
+    of_users = "" if users is None else f" of {int(users.max()) + 1} users"
+    return (
+        f"Posterior by {posterior.engine.kind} of {posterior.target.model.kind} outcomes, "
+        f"{posterior.target.prior.kind} prior, given {len(posterior.table)} rounds{of_users}. If model and draws are "
+        f"right, the probability that any tested check of this page fails is at most {100 * ERROR_RATE:.0f} % (Holm's "
+        "procedure over all of them). What is called detectable is detected with probability 80 %. Residuals are those "
+        "of predictions from earlier rounds alone: they are independent under the model, whatever policy chose the "
+        "contexts and whenever users left."
+    )

@@ -1,0 +1,125 @@
+"""Models ranked by how well they predict: prequential score and leave-one-out, with the error of the differences.
+
+The prequential score is the log marginal likelihood (:mod:`.prequential`): valid however contexts were chosen. Its
+difference between two models is summed by user, and its standard error is that of the users' sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hrprob._core.errors import InvalidInput
+from hrprob._core.formatting import format_number, with_error
+from hrprob.fitting.checks.inputs import CheckInputs
+from hrprob.io.result_table import ResultTable
+
+if TYPE_CHECKING:
+    from hrprob.fitting.posterior import Posterior
+
+__all__ = ["Ranked", "Ranking", "rank"]
+
+# Standard errors that a difference must exceed to be called one.
+_CLEAR = 2.0
+
+
+class Ranked(NamedTuple):
+    """One model: its scores, and how far it is behind the first by each; None where a score does not exist."""
+
+    model: str
+    score: float | None
+    behind: float | None
+    behind_se: float | None
+    elpd: float
+    elpd_behind: float
+    elpd_behind_se: float
+    bad_k: float
+
+
+class Ranking(NamedTuple):
+    """Models, the best first."""
+
+    rows: list[Ranked]
+
+    @property
+    def sentence(self) -> str:
+        """Which model predicts best, and whether clearly."""
+        first, *others = self.rows
+        gaps = [
+            (one.behind, one.behind_se) if one.behind is not None else (one.elpd_behind, one.elpd_behind_se)
+            for one in others
+        ]
+        clear = all(gap is not None and se is not None and gap > _CLEAR * se for gap, se in gaps)
+        if clear:
+            return f"{first.model} predicts best, by more than two standard errors ahead of every other model."
+        return f"{first.model} comes first, but not clearly: a difference within two standard errors is undecided."
+
+    def as_table(self) -> ResultTable:
+        """Return the ranking as a table."""
+
+        def pair(value: float | None, error: float | None) -> str:
+            return "–" if value is None or error is None else with_error(value, error)
+
+        rows = [
+            [
+                one.model,
+                "–" if one.score is None else format_number(one.score, 1),
+                pair(one.behind, one.behind_se),
+                format_number(one.elpd, 1),
+                pair(one.elpd_behind, one.elpd_behind_se),
+                f"{100 * one.bad_k:.1f} %",
+            ]
+            for one in self.rows
+        ]
+        header = ["model", "prequential score", "behind", "elpd (leave one out)", "behind", "k̂ above 0.7"]
+        return ResultTable(header, rows, "Sums over all rounds, in nats; the best first.")
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the ranking as plain data."""
+        return {"models": [one._asdict() for one in self.rows], "sentence": self.sentence}
+
+
+def rank(posteriors: Sequence[Posterior]) -> Ranking:
+    """Return the ranking of posteriors of the same rounds under different models.
+
+    The first is the one with the largest prequential score, or by leave-one-out where some model has no such score.
+    """
+    if len({len(one.table) for one in posteriors}) > 1 or len(posteriors) < 2:
+        raise InvalidInput("posteriors", "must be two or more of the same rounds", len(posteriors), "fit one table")
+    inputs = [CheckInputs(one, 0.05) for one in posteriors]
+    users = inputs[0].users
+    groups = np.arange(len(posteriors[0].table)) if users is None else users
+    scores = [None if one.prequential is None else one.prequential.log_density for one in inputs]
+    by_score = all(score is not None for score in scores)
+    left = [one.left_out for one in inputs]
+    value = [float(np.sum(score)) if score is not None else float(np.sum(out.elpd)) for score, out in zip(scores, left, strict=True)]
+    if not by_score:
+        value = [float(np.sum(out.elpd)) for out in left]
+    order = np.argsort(value)[::-1]
+    best = int(order[0])
+    rows = []
+    for index in map(int, order):
+        score, first = scores[index], scores[best]
+        behind = (None, None) if score is None or first is None else _difference(first - score, groups)
+        elpd_behind = _difference(left[best].elpd - left[index].elpd, groups)
+        rows.append(
+            Ranked(
+                posteriors[index].target.model.kind,
+                None if score is None else float(np.sum(score)),
+                *behind,
+                float(np.sum(left[index].elpd)),
+                *elpd_behind,
+                float(np.mean(left[index].pareto_k > 0.7)),
+            )
+        )
+    return Ranking(rows)
+
+
+def _difference(by_round: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
+    """Return a sum over rounds and its standard error over users."""
+    sums = np.bincount(groups, by_round)
+    error = float(np.std(sums, ddof=1)) * math.sqrt(sums.size) if sums.size > 1 else 0.0
+    return float(sums.sum()), error

@@ -1,0 +1,99 @@
+"""Does the prior decide? Power scaling of prior and likelihood.
+
+The prior (or the likelihood) is raised to a power a little below and a little above 1, the draws are reweighted, and the
+distance of each marginal distribution is measured [1]_ by ArviZ. A uniform prior does not change when it is scaled: there
+its bounds are what could decide, and the share of draws at them is reported.
+
+References
+----------
+.. [1] N. Kallioinen, T. Paananen, P.-C. Bürkner, A. Vehtari, "Detecting and diagnosing prior and likelihood sensitivity
+   with power-scaling", Statistics and Computing 34, 2024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hrprob._core.formatting import format_number
+from hrprob.fitting import predictive, summary
+from hrprob.fitting.checks.base import Check, Evidence, register
+from hrprob.fitting.checks.inputs import CheckInputs
+
+__all__ = ["Sensitivity", "SensitivityResult"]
+
+# Above this distance a posterior is called sensitive [1]_.
+_SENSITIVE = 0.05
+# Draws that are reweighted.
+_DRAWS = 1000
+
+
+class SensitivityResult(NamedTuple):
+    """The largest distances, with their parameters, and shares of draws near the bounds."""
+
+    prior: float
+    prior_parameter: str
+    likelihood: float
+    restricted: list[str]
+
+
+@register("sensitivity")
+class Sensitivity(Check[SensitivityResult]):
+    """Prior and likelihood sensitivity by power scaling, and draws at the bounds."""
+
+    title = "Sensitivity to the prior"
+    order = 7.0
+    quick = False
+
+    def compute(self, inputs: CheckInputs) -> SensitivityResult:
+        """Return the largest distances."""
+        from arviz_base import from_dict
+        from arviz_stats import psense  # type: ignore[attr-defined]
+
+        posterior, table = inputs.posterior, inputs.table
+        flat = posterior.flat()
+        picks = np.linspace(0, len(flat["theta"]) - 1, min(_DRAWS, len(flat["theta"]))).astype(int)
+        draws = {name: value[picks] for name, value in flat.items()}
+        prior = predictive.log_prior(posterior.target, table.x, draws)
+        likelihood = predictive.log_likelihood(posterior.target, table.x, table.r, draws).sum(axis=1)
+        tree = from_dict(
+            {
+                "posterior": {name: value[None] for name, value in draws.items()},
+                "log_prior": {name: value[None] for name, value in prior.items()},
+                "log_likelihood": {"r": likelihood[None]},
+            }
+        )
+        worst = {}
+        for group in ("prior", "likelihood"):
+            found: Any = psense(tree, group=group)
+            flat_distances = {
+                f"{name}[{table.features[place[0]]}]" if name in ("theta", "phi") else str(name): float(
+                    values.values[place]
+                )
+                for name, values in found.data_vars.items()
+                for place in np.ndindex(values.shape)
+            }
+            parameter = max(flat_distances, key=lambda name: flat_distances[name])
+            worst[group] = (flat_distances[parameter], parameter)
+        restricted = summary.restricted(posterior)
+        return SensitivityResult(*worst["prior"], worst["likelihood"][0], restricted)
+
+    def evidence(self, result: SensitivityResult) -> Evidence:
+        """Return whether the prior decides."""
+        words = (
+            f"power scaling moves {result.prior_parameter} most, by {format_number(result.prior, 2)} (prior) and "
+            f"{format_number(result.likelihood, 2)} (likelihood)"
+        )
+        if result.prior == 0.0:
+            words = "the prior is uniform, so that scaling it changes nothing"
+        detectable = f"distances above {_SENSITIVE} count"
+        if result.restricted:
+            return Evidence(f"{words}; {'; '.join(result.restricted)}", detectable, sound=None)
+        return Evidence(words, detectable, sound=True if result.prior < _SENSITIVE else None)
+
+    def to_plain(self, result: SensitivityResult) -> Mapping[str, Any]:
+        """Return the distances."""
+        return result._asdict()
+
