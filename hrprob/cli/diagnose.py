@@ -22,8 +22,6 @@ from hrprob.cli.shared import (
 
 __all__ = ["COMMAND"]
 
-_MARKS = {True: "✓", False: "✗", None: "·"}
-
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="configuration, a TOML file")
@@ -44,6 +42,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seed", type=int, metavar="N", help="seed of all random numbers; by default as in FILE"
+    )
+    parser.add_argument(
+        "--fit-as",
+        metavar="TABLE",
+        help="fit something else than FILE generates, to see what a wrong assumption does: "
+        "{model = ..., prior = ..., link = {offset = ...}, bounds = {phi = ...}, contexts = 0.5, user_effect = 0.4}",
     )
     parser.add_argument("--quick", action="store_true", help="few data sets: to see that it works")
     add_quiet(parser, "no progress and no verdicts")
@@ -69,20 +73,22 @@ def _run(arguments: argparse.Namespace) -> None:
     engine = None if arguments.engine is None else kind_or_table("--engine", arguments.engine)
     # Without --engine an error about the engine is one about the policy's own.
     asked = () if engine is None else ("engine",)
-    with named_as_options(*asked, policy="policy"):
+    fit_as = None if arguments.fit_as is None else kind_or_table("--fit-as", arguments.fit_as)
+    with named_as_options(*asked, "fit_as", policy="policy"):
         diagnosis = diagnose_experiment(
             experiment,
             out,
             policy=arguments.policy,
             engine=engine,
             quick=arguments.quick,
+            fit_as=fit_as,
             command=sys.argv,
             say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )
     say("")
-    for verdict in diagnosis.verdicts:
-        say(f"  {_MARKS[verdict.good]} {verdict.words}")
+    for line in diagnosis.answer.lines():
+        say(line)
     say(f"\nreport in {Path(out, 'report.html')}")
     if arguments.json:
         print_result(arguments, out, to_plain(diagnosis))

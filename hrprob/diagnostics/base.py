@@ -58,11 +58,16 @@ D = TypeVar("D", bound="type[Diagnostic[Any]]")
 
 
 class Verdict(NamedTuple):
-    """A conclusion in words: good, bad, or (None) neither. ``part`` is the kind of the diagnostic."""
+    """A conclusion in words: passes, fails, or (None) undecided. ``part`` is the kind of the diagnostic.
+
+    What does not ``count`` is a finding beside the page's question, such as the width of a printed set: it is told,
+    but the answer does not depend on it.
+    """
 
     good: bool | None
     words: str
     part: str = ""
+    counts: bool = True
 
 
 class ReportFigure(NamedTuple):
@@ -126,6 +131,10 @@ class Diagnostic(abc.ABC, Generic[R]):
     def verdicts(self, result: R) -> list[Verdict]:
         """Return the conclusions in words."""
         return []
+
+    def error_families(self, result: R) -> int:
+        """Return how many families of tests may fail a sound posterior, each with the error rate of a family."""
+        return 0
 
     def figures(self, result: R) -> list[ReportFigure]:
         """Return the figures, in the order of the report; they are drawn while other diagnostics still run."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hrprob import plot
-from hrprob.numerics.uniformity import simultaneous_band, uniformity_p_value
 from hrprob.numerics.multiple_testing import holm
+from hrprob.numerics.uniformity import simultaneous_band, uniformity_p_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -221,7 +221,7 @@ def estimates_verdict(truths: str, table: xarray.Dataset) -> Verdict:
             f"for {SYMBOLS[parameter]} the GLSE has efficiency {float(cell.efficiency):.2f} ± "
             f"{float(cell.efficiency_se):.2f}, and errors are {errors} of their standard errors"
         )
-    return Verdict(None, f"After {users} users, {truths}: {'; '.join(parts)}")
+    return Verdict(None, f"After {users} users, {truths}: {'; '.join(parts)}", counts=False)
 
 
 def plot_estimates(estimates: xarray.Dataset, data_set: int = 0) -> Figure:

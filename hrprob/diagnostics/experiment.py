@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ def diagnose_experiment(
     policy: str | None = None,
     engine: Any = None,
     quick: bool = False,
+    fit_as: Mapping[str, Any] | None = None,
     command: list[str] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
@@ -43,6 +44,8 @@ def diagnose_experiment(
         The engine whose posterior is examined; by default that of the policy, or else ``laplace``.
     quick : bool
         Few data sets, to see that it works.
+    fit_as : mapping, optional
+        What is fitted instead of what the problem generates; see :mod:`.mismatch`.
     command : list of str, optional
         The command line, for the manifest.
     say : callable
@@ -52,7 +55,12 @@ def diagnose_experiment(
     """
     wall, cpu = time.perf_counter(), time.process_time()
     study = make_study(
-        experiment.problem, experiment.policies, policy=policy, engine=engine, seed=experiment.seed
+        experiment.problem,
+        experiment.policies,
+        policy=policy,
+        engine=engine,
+        seed=experiment.seed,
+        fit_as=fit_as,
     )
     with staged(out, job="diagnose") as folder:
         if quick:
@@ -70,6 +78,7 @@ def diagnose_experiment(
             write_data(folder, diagnosis)  # while the last figures are being written
         facts = {
             "quick": quick,
+            "fit_as": dict(fit_as or {}),
             "configuration": config.resolved(experiment),
             "command": command or [],
             "wall_seconds": time.perf_counter() - wall,

@@ -34,6 +34,7 @@ from hrprob.diagnostics.drawing import MOST_FEATURES, indices_of_smallest
 from hrprob.diagnostics.formatting import finite, largest, smallest
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.estimation.posterior.inference import export
+from hrprob.fitting import summary
 from hrprob.fitting.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -128,7 +129,9 @@ def _bfmi(posterior: Posterior) -> float:
 
 def health_concerns(posterior: Posterior) -> list[str]:
     """Return reasons not to trust the draws, in words; empty if there are none."""
-    concerns = posterior.concerns()
+    # No more effective draws are asked for than a third of those that were made.
+    least = min(summary.LEAST_ESS, posterior.theta[..., 0].size / 3)
+    concerns = summary.concerns(posterior, least)
     bfmi = _bfmi(posterior)
     if bfmi < LEAST_BFMI:
         concerns.append(

@@ -16,6 +16,7 @@ attribute                content
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -25,12 +26,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from hrprob._core.records import describe, with_fields
+from hrprob.diagnostics.mismatch import Mismatch, add_user_effect, scale_contexts
 from hrprob.diagnostics.posteriors import Posteriors, checkpoints, posteriors
 from hrprob.diagnostics.progress import Steps
 from hrprob.diagnostics.study import REFERENCE, Sizes, Study
 from hrprob.diagnostics.truths import draw_truths
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
+from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
@@ -113,8 +116,9 @@ class SharedInputs:
 
     @property
     def has_model_noise(self) -> bool:
-        """Whether the problem's noise is the model's. If not, an engine is calibrated on the model's."""
-        return bool(describe(self.study.problem.noise) == describe(self.study.target.model.noise))
+        """Whether data are what is fitted to them. If not, an engine is calibrated on data of what is fitted."""
+        same = describe(self.study.problem.noise) == describe(self.study.target.model.noise)
+        return bool(same and not self.study.fitted_as)
 
     @property
     def other_engines(self) -> list[Engine]:
@@ -138,28 +142,35 @@ class SharedInputs:
     @_MadeOnce
     def over_prior(self) -> FittedDataSets:
         """Data sets with truths drawn from the prior, and their posteriors by the engine in use."""
-        return self._fitted_over_prior(self.study.problem)
+        return self._fitted_over_prior(self.study.problem, self.study.truth_target, self.study.mismatch)
 
     @_MadeOnce
     def over_prior_of_model(self) -> FittedDataSets:
-        """The same, with outcomes drawn from the model's own noise."""
+        """The same, with truths and outcomes drawn from what is fitted: the engine is judged, not the assumptions."""
         if self.has_model_noise:
             return self.over_prior
         self.over_prior  # noqa: B018 (one after the other: most diagnostics wait for the first)
-        return self._fitted_over_prior(with_fields(self.study.problem, noise=self.study.target.model.noise))
+        target, problem = self.study.target, self.study.problem
+        # Truths are drawn: the problem's own need not lie within the bounds that are fitted.
+        zero = np.zeros(problem.dimension)
+        parts = {"link": target.setting.link, "bounds": target.setting.bounds, "theta": zero, "phi": zero}
+        changed = with_fields(problem, noise=target.model.noise, **(parts if self.study.fitted_as else {}))
+        return self._fitted_over_prior(changed, target, Mismatch(target))
 
     @_MadeOnce
     def at_truth(self) -> FittedDataSets:
         """Data sets at the problem's own truth, and their posteriors by the engine in use."""
         study, users, data = self.study, self.sizes.truth_users, self._data_at_truth
         with self.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
-            followed = self.fit_each(study.engine, data, users)
+            followed = self.fit_each(study.engine, data, users, scale=study.mismatch.contexts)
         return FittedDataSets(study.problem, data, users, followed)
 
     @_MadeOnce
     def one_data_set(self) -> Table:
         """Single rounds of the first data set at the truth."""
-        return table_of(self._data_at_truth, 0, self.sizes.single_rounds)
+        table = table_of(self._data_at_truth, 0, self.sizes.single_rounds)
+        scaled = scale_contexts(table.x, table.user, self.study.mismatch.contexts)
+        return dataclasses.replace(table, x=scaled)
 
     @_MadeOnce
     def reference(self) -> Posterior:
@@ -177,15 +188,18 @@ class SharedInputs:
             return {one.kind: self._fit_one(one, table) for one in engines if one.kind != reference}
 
     def fit_each(
-        self, engine: Engine, data: DataSets, users: Sequence[int], follow: bool = True
+        self, engine: Engine, data: DataSets, users: Sequence[int], follow: bool = True, scale: float = 1.0
     ) -> dict[int, Posteriors]:
         """Return posteriors of data sets after some numbers of users.
 
         With ``follow`` a streaming engine is examined more often, at :func:`.posteriors.checkpoints`. An
-        engine that is not streaming is fitted to the first data sets only, with shorter settings.
+        engine that is not streaming is fitted to the first data sets only, with shorter settings. ``scale``
+        multiplies the contexts of every second user.
         """
         stops = sorted(users)
         rows = data.of_kind(self.study.target.model.data)
+        if scale != 1.0:
+            rows = rows._replace(x=scale_contexts(rows.x, np.arange(rows.x.shape[1]), scale))  # type: ignore[arg-type]
         if engine.streaming and follow:
             stops = sorted({*stops, *checkpoints(stops[-1], stops[0])})
         if not engine.streaming:
@@ -204,11 +218,13 @@ class SharedInputs:
         seed = self.study.seed_for("data at the truth")
         title = f"{self.study.policy.kind}: {sets} data sets {AT_TRUTH}"
         with self.step(title, users * sets) as served:
-            return gather(problem, self.study.policy, truths, users=users, seed=seed, report=served)
+            data = gather(problem, self.study.policy, truths, users=users, seed=seed, report=served)
+        return add_user_effect(problem, data, self.study.mismatch.user_effect, seed)
 
-    def _fitted_over_prior(self, problem: Problem) -> FittedDataSets:
+    def _fitted_over_prior(self, problem: Problem, source: Target, mismatch: Mismatch) -> FittedDataSets:
+        """Return data sets with truths drawn from the prior of ``source``, and their posteriors."""
         study, sizes = self.study, self.sizes
-        prior, setting = study.target.prior, study.target.setting
+        prior, setting = source.prior, source.setting
         truths = draw_truths(prior, setting, sizes.sets, study.seed_for("truths over the prior"))
         users, seed = sizes.users[-1] + 1, study.seed_for("data over the prior")
         title = f"{study.policy.kind}: {sizes.sets} data sets {OVER_PRIOR}"
@@ -216,8 +232,9 @@ class SharedInputs:
             data = gather(
                 problem, study.policy, truths, users=users, seed=seed, fresh=sizes.points, report=served
             )
+        data = add_user_effect(problem, data, mismatch.user_effect, seed)
         with self.step(f"{study.engine.kind}: posteriors {OVER_PRIOR}"):
-            followed = self.fit_each(study.engine, data, sizes.users)
+            followed = self.fit_each(study.engine, data, sizes.users, scale=mismatch.contexts)
         return FittedDataSets(problem, data, sizes.users, followed)
 
     def _fit_one(self, engine: Engine, table: Table) -> Posterior:

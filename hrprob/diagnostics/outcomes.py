@@ -36,8 +36,8 @@ from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.model_comparison import MODELS, compare_models, fit_models, log_likelihood_tree
 from hrprob.diagnostics.power import ERROR_RATE
-from hrprob.numerics.uniformity import uniformity_p_value
 from hrprob.models import Setting
+from hrprob.numerics.uniformity import dependent_uniformity_p_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +60,8 @@ def loo_pit(tree: Any) -> tuple[np.ndarray, float]:
     # Outcomes are continuous: there are no ties to be broken at random.
     by_arviz: Any = arviz_stats.loo_pit  # type: ignore[attr-defined]
     pit = np.asarray(by_arviz(tree, var_names="r")["r"]).ravel()
-    return pit, uniformity_p_value(pit)
+    # LOO-PIT values are dependent.
+    return pit, dependent_uniformity_p_value(pit)
 
 
 def residual_checks(tree: Any, setting: Setting, draws: int = 500) -> xarray.Dataset:
@@ -143,6 +144,10 @@ class Outcomes(Diagnostic[OutcomesResult]):
         """Return whether outcomes look as the model says, and whether another model predicts better."""
         checks = residual_verdicts(result.model, result.residuals, float(result.loo.p_value))
         return [*checks, model_verdict(result.comparison)]
+
+    def error_families(self, result: OutcomesResult) -> int:
+        """Return three: LOO-PIT, residuals, models."""
+        return 3
 
     def figures(self, result: OutcomesResult) -> list[ReportFigure]:
         """Return LOO-PIT, residuals, and the comparison of models."""

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from scipy import stats
 
-from hrprob.numerics.uniformity import simultaneous_band
 from hrprob.numerics.power import POWER, detectable_difference
+from hrprob.numerics.uniformity import simultaneous_band
 
 __all__ = ["ERROR_RATE", "describe_detectable_shift", "detectable_coverage", "detectable_shift"]
 

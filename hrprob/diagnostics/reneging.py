@@ -53,6 +53,8 @@ _FLOOR = 0.01
 _LEAST_PROBABILITY = 1e-12
 # A predicted share is called right if a difference of this size would be detected.
 _DETECTABLE = 0.05
+# A difference of a share at one truth that the prior may cause where all is right.
+_TOLERATED = 0.03
 _SCORES = ("brier", "log", "stay")
 
 
@@ -184,6 +186,10 @@ class Reneging(Diagnostic[RenegingResult]):
             for verdict in reneging_verdicts(truths, table, result.scores[truths])
         ]
 
+    def error_families(self, result: RenegingResult) -> int:
+        """Return one for each sort of truths."""
+        return len(result.reliability)
+
     def figures(self, result: RenegingResult) -> list[ReportFigure]:
         """Return the reliability diagram, unless all users were certain to leave."""
         tables = result.reliability
@@ -252,7 +258,7 @@ def reneging_verdicts(truths: str, table: xarray.Dataset, score: xarray.Dataset)
         words = (
             f"{truths}: all users leave after the first round, as was certain: there is nothing to predict"
         )
-        return [Verdict(None, words)]
+        return [Verdict(None, words, counts=False)]
     # Half of the error rate is for the share as a whole, two-sided.
     critical = detectable_difference(1.0, table.attrs["data_sets"] - 1, ERROR_RATE / 2)
     return [
@@ -278,9 +284,13 @@ def _verdict(
         f"{100 * float(table.bias_se):.1f} points; p = {float(table.p_value):.2g}): {conclusion}; Brier score "
         f"{float(score.brier):.4f}, log score {float(score['log']):.4f}"
     )
-    # Only the posterior is meant to be right, and only over the truths of its prior.
-    decided = name == "posterior" and truths == OVER_PRIOR and not (good and detectable > _DETECTABLE)
-    return Verdict(good if decided else None, words)
+    # Only the posterior is meant to be right. At one truth the prior may shift probabilities a little even if all is right.
+    if name != "posterior":
+        return Verdict(None, words, counts=False)
+    if truths == OVER_PRIOR:
+        return Verdict(None if good and detectable > _DETECTABLE else good, words)
+    far = abs(float(table.bias)) - critical * float(table.bias_se) > _TOLERATED
+    return Verdict(False if far else True if good and detectable <= _DETECTABLE else None, words)
 
 
 def _write_section(page: Page, result: RenegingResult) -> None:

@@ -28,6 +28,7 @@ from hrprob import plot
 from hrprob._core.errors import InvalidInput
 from hrprob._core.records import describe
 from hrprob.diagnostics.base import Diagnostic
+from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.runner import Diagnosis
 from hrprob.diagnostics.study import Sizes, Study
 from hrprob.io.json_files import write_json
@@ -35,6 +36,7 @@ from hrprob.io.manifest import environment, write_manifest
 from hrprob.io.netcdf import write_netcdf
 from hrprob.io.page import Report
 from hrprob.io.staging import staged
+from hrprob.numerics.power import POWER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +91,10 @@ def to_plain(done: Diagnosis) -> dict[str, Any]:
     """Return the content of ``calibration.json``: the entries of all diagnostics, and the verdicts."""
     parts = ((one, one.to_plain(done.results[one.kind])) for one in done.diagnostics)
     verdicts = [verdict._asdict() for verdict in done.verdicts]
-    return _joined("calibration.json", parts, reserved="verdicts") | {"verdicts": verdicts}
+    families, total = done.error_rate
+    said = {"answer": done.answer.answer, "sentence": done.answer.sentence, "verdicts": verdicts}
+    rates = {"error_rate": {"families": families, "each": ERROR_RATE, "total": total}}
+    return _joined("calibration.json", parts, reserved=(*said, *rates)) | said | rates
 
 
 def to_tree(done: Diagnosis) -> xarray.DataTree:
@@ -99,13 +104,13 @@ def to_tree(done: Diagnosis) -> xarray.DataTree:
 
 
 def _joined(
-    file: str, parts: Iterable[tuple[Diagnostic[Any], Mapping[str, T]]], reserved: str = ""
+    file: str, parts: Iterable[tuple[Diagnostic[Any], Mapping[str, T]]], reserved: tuple[str, ...] = ()
 ) -> dict[str, T]:
     """Return the entries of all diagnostics by their keys, which must differ."""
     joined: dict[str, T] = {}
     for diagnostic, part in parts:
         for key in part:
-            if key in joined or key == reserved:
+            if key in joined or key in reserved:
                 remedy = f"the diagnostic {diagnostic.kind!r} needs a key of its own"
                 raise InvalidInput(file, "must have each key once", key, remedy)
         joined |= part
@@ -115,20 +120,33 @@ def _joined(
 def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool = False) -> None:
     """Write the report to ``path``, with those figures that ``folder`` has."""
     page = Report("Can the learned variance be trusted?", _lead(done.study, done.sizes, quick))
-    page.heading("Verdicts")
-    page.verdicts([(verdict.good, verdict.words) for verdict in done.verdicts])
+    page.answer(done.answer)
+    page.text(_error_rate(done))
+    if done.findings:
+        with page.folded(f"{len(done.findings)} findings beside the answer"):
+            page.verdicts([(None, verdict.words) for verdict in done.findings])
     for one in done.diagnostics:
         result = done.results[one.kind]
         page.heading(one.title)
-        one.write_section(page, result)
-        for figure in one.figures(result):
-            if (folder / f"{figure.name}.png").exists():
-                page.figure(folder / f"{figure.name}.png", figure.caption)
+        with page.folded("tables and figures"):
+            one.write_section(page, result)
+            for figure in one.figures(result):
+                if (folder / f"{figure.name}.png").exists():
+                    page.figure(folder / f"{figure.name}.png", figure.caption)
     page.footer(
         f"hrprob {hrprob.__version__}; the numbers of this page are in calibration.json, the arrays behind them in "
         "diagnostics.nc."
     )
     path.write_text(page.render(), encoding="utf-8")
+
+
+def _error_rate(done: Diagnosis) -> str:
+    """Return the error rate of the whole page, in words."""
+    families, total = done.error_rate
+    return (
+        f"If everything is right, each of {families} families of tests fails with probability at most {ERROR_RATE:.0%}: any of "
+        f"them with at most {total:.0%}. What is called detected is detected with probability {POWER:.0%}."
+    )
 
 
 def _lead(study: Study, sizes: Sizes, quick: bool) -> str:
@@ -140,8 +158,9 @@ def _lead(study: Study, sizes: Sizes, quick: bool) -> str:
     )
     gatherer = getattr(study.policy, "engine", None)
     policy = study.policy.kind if gatherer is None else f"{study.policy.kind} with {gatherer.kind}"
+    instead = f"The data are fitted as something else: {study.fitted_as}. " if study.fitted_as else ""
     return (
-        f"{hurry}Posterior by {study.engine.kind} ({study.target.model.kind} outcomes, {study.target.prior.kind} prior), "
+        f"{hurry}{instead}Posterior by {study.engine.kind} ({study.target.model.kind} outcomes, {study.target.prior.kind} prior), "
         f"data gathered by {policy}: {sizes.sets} data sets with truths drawn from the prior{_fitted(study, sizes)}, "
         f"{sizes.truth_sets} at the problem's own truth, {sizes.replications} for each design of the printed sets; "
         f"seed {study.seed}."

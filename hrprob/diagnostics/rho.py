@@ -175,7 +175,10 @@ def _plain(prefix: str, design: str, n: int, row: xarray.Dataset) -> dict[str, A
 
 def rho_verdicts(result: RhoResult) -> list[Verdict]:
     """Return how the printed sets compare with data sets and posterior, and why designs were left out."""
-    left_out = [Verdict(None, f"{design} design: left out, {why}") for design, why in result.left_out.items()]
+    left_out = [
+        Verdict(None, f"{design} design: left out, {why}", counts=False)
+        for design, why in result.left_out.items()
+    ]
     by_design = [
         _design_verdict(design, dataset, result.contributions[design])
         for design, dataset in result.sets.items()
@@ -192,7 +195,7 @@ def _scale_verdict(result: RhoResult) -> list[Verdict]:
         "the noise has no sub-Gaussian scale, or none that is known (tails may be heavier than normal): no version of the "
         "sets is proved for it, and the radii shown are those for normal noise"
     )
-    return [Verdict(None, words)]
+    return [Verdict(None, words, counts=False)]
 
 
 def _design_verdict(design: str, dataset: xarray.Dataset, made: xarray.Dataset) -> Verdict:
@@ -212,7 +215,7 @@ def _design_verdict(design: str, dataset: xarray.Dataset, made: xarray.Dataset) 
     )
     # Whether so few replications would be covered with small probability if the coverage were as wanted.
     too_few = stats.binom.cdf(round(covered * replications), replications, wanted) < ERROR_RATE
-    return Verdict(not too_few, words)
+    return Verdict(not too_few, words, counts=False)
 
 
 def _plus_minus(row: xarray.Dataset, name: str, digits: int) -> str:
@@ -233,6 +236,7 @@ def _contributions_verdict(design: str, made: xarray.Dataset) -> Verdict:
         f"{float(last['product']):.1f} from α⁽¹⁾(α⁽¹⁾ + 2α⁽³⁾), which is {100 * float(last.share_of_product):.0f} % of ρ_n, "
         f"{float(last.rest):.1f} from the rest of the bound (which has C₁ = C₂ = 1, as the theory gives no values, and must "
         f"hold at every truth and design), and {float(last.simultaneity):.2f} from simultaneity in n, which is no loss",
+        counts=False,
     )
 
 
@@ -241,6 +245,9 @@ def _introduction(attrs: Mapping[str, Any]) -> str:
         return f"{100 * np.sqrt(DELTA * (1 - DELTA) / number):.1f}"
 
     return (
+        "ρ_n is the radius of the paper's confidence set for φ* after n rounds: with probability 1 − δ, φ* lies within ρ_n of "
+        "its least-squares estimate (the GLSE), in the norm of V = XᵀX + λI; α⁽¹⁾_n is the same for θ*. This section compares "
+        "these sets with the errors that estimates really have and with the posterior; it is no part of the answer above. "
         f"δ = {DELTA:g}, λ = 1, σ²_max = {attrs['variance_max']:.4g}, C₁ = {attrs['c1']:g}, C₂ = {attrs['c2']:g} (the theory "
         f"gives no values). {attrs['replications']} replications, a posterior ({attrs['posterior']}) fitted to {attrs['fits']} of "
         f"them: where the probability is {1 - DELTA:.0%}, a share of replications has a standard error of "

@@ -17,9 +17,12 @@ from hrprob._core.formatting import typeset
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics.base import Diagnostic, Verdict, make_diagnostics
 from hrprob.diagnostics.inputs import SharedInputs
+from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.progress import Steps
 from hrprob.diagnostics.study import DEFAULT, Sizes, Study
+from hrprob.io import verdicts
 from hrprob.io.result_table import frame_of
+from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED, Answer, conclude
 
 if TYPE_CHECKING:
     import pandas
@@ -45,19 +48,41 @@ class Diagnosis:
     results: Mapping[str, Any]  # of each diagnostic, by its kind
 
     def __repr__(self) -> str:
-        verdicts = self.verdicts
-        failed = sum(verdict.good is False for verdict in verdicts)
-        return f"<Diagnosis of {self.study.engine.kind}: {len(verdicts)} verdicts, {failed} failed>"
+        every = self.verdicts
+        failed = sum(verdict.good is False for verdict in every)
+        return f"<Diagnosis of {self.study.engine.kind}: {len(every)} verdicts, {failed} failed>"
 
     def __str__(self) -> str:
-        return "\n".join(f"{_MARKS[verdict.good]} {verdict.words}" for verdict in self.verdicts)
+        every = (f"{_MARKS[verdict.good]} {verdict.words}" for verdict in self.verdicts)
+        return "\n".join([self.answer.sentence, *every])
+
+    @property
+    def answer(self) -> Answer:
+        """Whether the learned variance can be trusted: yes, no or cannot tell, with the verdicts that count."""
+        ends = {True: PASSES, False: FAILS, None: UNDECIDED}
+        counted = [
+            verdicts.Verdict(one.part, ends[one.good], one.words) for one in self.verdicts if one.counts
+        ]
+        return conclude(counted, f"more than {self.sizes.sets} data sets")
+
+    @property
+    def findings(self) -> list[Verdict]:
+        """What is told beside the answer."""
+        return [one for one in self.verdicts if not one.counts]
+
+    @property
+    def error_rate(self) -> tuple[int, float]:
+        """The number of families of tests that count, and the probability at most that a sound page has any fail."""
+        families = sum(one.error_families(self.results[one.kind]) for one in self.diagnostics)
+        return families, families * ERROR_RATE
 
     def _repr_html_(self) -> str:
         items = "".join(
             f"<li>{_MARKS[verdict.good]} {html.escape(typeset(verdict.words))}</li>"
             for verdict in self.verdicts
         )
-        return f'<ul style="list-style: none; padding-left: 0">{items}</ul>'
+        answer = f"<p><b>{html.escape(self.answer.sentence)}</b></p>"
+        return f'{answer}<ul style="list-style: none; padding-left: 0">{items}</ul>'
 
     def to_frame(self) -> pandas.DataFrame:
         """Return the verdicts, one per row: the diagnostic, how it ended (passed, failed, undecided), and the words."""

@@ -10,6 +10,7 @@ quantity    definition
 θ_j, φ_j    the coefficients
 σ²(x)       f(φᵀx) at a fresh context, and at the one that is served next
 h           the expected lifetime there, at the level of a fresh, of the next user
+ln p(data)  the log likelihood of the data set, which depends on truth and data [2]_
 ==========  ====================================================================
 
 Ranks are divided by the number of draws and randomised, so that they lie in [0, 1] (PIT).
@@ -21,6 +22,9 @@ References
 ----------
 .. [1] S. Talts, M. Betancourt, D. Simpson, A. Vehtari, A. Gelman, "Validating Bayesian
    inference algorithms with simulation-based calibration", arXiv:1804.06788, 2018.
+.. [2] M. Modrák, A. H. Moon, S. Kim, P. Bürkner, N. Huurre, K. Faltejsková, A. Gelman, A. Vehtari,
+   "Simulation-based calibration checking for Bayesian computation: the choice of test quantities
+   shapes sensitivity", arXiv:2211.02383, 2022.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ from scipy import stats
 
 from hrprob import lifetime, plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
+from hrprob.diagnostics.data_likelihood import log_likelihoods
 from hrprob.diagnostics.drawing import (
     MOST_QUANTITIES,
     indices_of_smallest,
@@ -44,9 +49,9 @@ from hrprob.diagnostics.drawing import (
 from hrprob.diagnostics.inputs import OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
 from hrprob.diagnostics.power import ERROR_RATE, describe_detectable_shift
-from hrprob.numerics.uniformity import pit_among
 from hrprob.estimation.posterior.target import Target
 from hrprob.numerics.multiple_testing import holm
+from hrprob.numerics.uniformity import pit_among
 from hrprob.problem import Problem
 from hrprob.simulation.data_sets import DataSets, check_fresh, check_users
 
@@ -62,10 +67,10 @@ def quantities(dimension: int) -> list[str]:
     Examples
     --------
     >>> quantities(1)
-    ['θ1', 'φ1', 'σ²(x)', 'σ²(x) served', 'h', 'h served']
+    ['θ1', 'φ1', 'σ²(x)', 'σ²(x) served', 'h', 'h served', 'ln p(data)']
     """
     coefficients = [f"{symbol}{j + 1}" for symbol in "θφ" for j in range(dimension)]
-    return [*coefficients, "σ²(x)", "σ²(x) served", "h", "h served"]
+    return [*coefficients, "σ²(x)", "σ²(x) served", "h", "h served", "ln p(data)"]
 
 
 def ranks(
@@ -110,8 +115,10 @@ def _ranks_at(
     true_u, true_w = np.einsum("spd,sd->sp", x, theta), _variance(problem, x, phi)
     h = np.asarray(lifetime.h(u, w, beta[:, None], target.model.noise))
     true_h = np.asarray(lifetime.h(true_u, true_w, beta, problem.noise))
-    truths = np.concatenate([theta, phi, true_w, true_h], axis=1)
-    return pit_among(truths, np.concatenate([draws.theta, draws.phi, w, h], axis=2), rng).T
+    of_data = log_likelihoods(target, data, users, draws)
+    truths = np.concatenate([theta, phi, true_w, true_h, of_data[:, -1:]], axis=1)
+    drawn = np.concatenate([draws.theta, draws.phi, w, h, of_data[:, :-1, None]], axis=2)
+    return pit_among(truths, drawn, rng).T
 
 
 def _variance(problem: Problem, x: np.ndarray, phi: np.ndarray) -> np.ndarray:
@@ -175,6 +182,10 @@ class SBC(Diagnostic[SBCResult]):
     def verdicts(self, result: SBCResult) -> list[Verdict]:
         """Return whether each engine passes, by number of users."""
         return [verdict for engine, tests in result.tests.items() for verdict in sbc_verdicts(engine, tests)]
+
+    def error_families(self, result: SBCResult) -> int:
+        """Return one for each engine and number of users."""
+        return sum(tests.sizes["users"] for tests in result.tests.values())
 
     def figures(self, result: SBCResult) -> list[ReportFigure]:
         """Return PIT curves of the engine in use, and histograms for all engines."""

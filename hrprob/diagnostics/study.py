@@ -11,6 +11,7 @@ import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob._core.records import with_fields
+from hrprob.diagnostics.mismatch import Mismatch, make_mismatch
 from hrprob.diagnostics.model_comparison import MODELS
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import make_engine
@@ -164,8 +165,19 @@ class Study(NamedTuple):
     hr_ucb: Policy  # picks the contexts of the second design
     thompson: Policy  # picks the contexts of the third
     engine: Engine  # its posterior is compared with the truth
-    target: Target
+    mismatch: Mismatch  # what is fitted to the data
+    truth_target: Target  # model, prior and setting that truths are drawn from
     seed: int
+
+    @property
+    def target(self) -> Target:
+        """What is fitted."""
+        return self.mismatch.target
+
+    @property
+    def fitted_as(self) -> str:
+        """What the data are fitted as, in words, where that is not what they are."""
+        return self.mismatch.words
 
     def seed_for(self, purpose: str) -> int:
         """Return a seed for one purpose, independent of those for other purposes."""
@@ -190,6 +202,7 @@ def make_study(
     policy: str | None = None,
     engine: Any = None,
     seed: int = 0,
+    fit_as: Mapping[str, Any] | None = None,
 ) -> Study:
     """Return what is to be diagnosed.
 
@@ -206,6 +219,8 @@ def make_study(
         The engine whose posterior is examined; by default that of the policy, or else ``laplace``.
     seed : int
         The seed of all random numbers.
+    fit_as : mapping, optional
+        What is fitted instead of what the problem generates; see :mod:`.mismatch`.
 
     Examples
     --------
@@ -236,6 +251,7 @@ def make_study(
         next((one for one in lazy if isinstance(one, HRUCB)), HRUCB()),
         _streaming(next((one for one in (chosen, *lazy) if isinstance(one, Thompson)), Thompson())),
         examined,
+        make_mismatch(problem, model, prior, fit_as),
         Target(model, prior, Setting.of(problem)),
         seed,
     )

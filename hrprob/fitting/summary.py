@@ -98,8 +98,8 @@ def _diagnostics(engine: Engine, draws: np.ndarray) -> dict[str, np.ndarray]:
     } | between
 
 
-def concerns(posterior: Posterior) -> list[str]:
-    """Return what :meth:`Posterior.concerns` documents."""
+def concerns(posterior: Posterior, least_ess: float = LEAST_ESS) -> list[str]:
+    """Return what :meth:`Posterior.concerns` documents; ``least_ess`` is the effective sample size asked for."""
     table, engine = summarise(posterior), posterior.engine
     reasons = []
     if posterior.divergences:
@@ -115,10 +115,10 @@ def concerns(posterior: Posterior) -> list[str]:
             f"chains disagree, or do not move; {_raise(engine.raise_for_rhat)}"
         )
     least = {part: np.min(table[f"ess_{part}"].values) for part in ("bulk", "tail") if f"ess_{part}" in table}
-    few = [f"{size:.0f} ({part})" for part, size in least.items() if not size >= LEAST_ESS]
+    few = [f"{size:.0f} ({part})" for part, size in least.items() if not size >= least_ess]
     if few:
         reasons.append(
-            f"the least effective sample size is {' and '.join(few)}, below {LEAST_ESS}: raise `draws`"
+            f"the least effective sample size is {' and '.join(few)}, below {least_ess:.0f}: raise `draws`"
         )
     still = table.parameter.values[table.sd.values == 0.0]
     if still.size:

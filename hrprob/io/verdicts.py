@@ -84,9 +84,15 @@ def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
     """
     by_end = {end: [one for one in verdicts if one.verdict == end] for end in (FAILS, UNDECIDED, PASSES)}
     ordered = [*by_end[FAILS], *by_end[UNDECIDED], *by_end[PASSES]]
-    for answer, words, end in (("no", "No: ", FAILS), ("cannot tell", "Cannot tell: nothing fails, but ", UNDECIDED)):
+    for answer, words, end in (
+        ("no", "No: ", FAILS),
+        ("cannot tell", "Cannot tell: nothing fails, but ", UNDECIDED),
+    ):
         if by_end[end]:
-            count, verb = len(by_end[end]), {FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided")}
+            count, verb = (
+                len(by_end[end]),
+                {FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided")},
+            )
             names = ", ".join(dict.fromkeys(one.name for one in by_end[end]))
             more = f"; {remedy} would decide" if remedy and end == UNDECIDED else ""
             sentence = f"{words}{count} of {len(verdicts)} checks {verb[end][count > 1]} ({names}){more}."

@@ -77,7 +77,11 @@ def play(world: World, users: int, seed: int) -> Table:
         mean, sd = chosen @ world.theta, np.sqrt(max(float(world.variance_at(chosen[None])[0]), 1e-9))
         effect = rng.normal()
         for _ in range(RECORDED):
-            noise = rng.normal() if not world.df else rng.standard_t(world.df) * np.sqrt((world.df - 2) / world.df)
+            noise = (
+                rng.normal()
+                if not world.df
+                else rng.standard_t(world.df) * np.sqrt((world.df - 2) / world.df)
+            )
             e = np.sqrt(world.shared) * effect + np.sqrt(1.0 - world.shared) * noise
             r = mean + sd * e
             seen = 0.5 * chosen if world.halved and user % 2 else chosen
@@ -153,11 +157,16 @@ def false_alarms(sets: int = SETS, say: Callable = print) -> dict:
     for number, (name, changes) in enumerate(SOUND.items()):
         world = World(**changes)
         options = {key: changes[key] for key in ("slope", "offset") if key in changes}
-        pages = [page(world, options, lambda one: one, SIZES[0], 1000 * number + seed) for seed in range(sets)]
+        pages = [
+            page(world, options, lambda one: one, SIZES[0], 1000 * number + seed) for seed in range(sets)
+        ]
         found[name] = {
             "pages": sets,
             "fails": [one["fails"] for one in pages if one["fails"]],
-            **{answer: sum(one["answer"] == answer for one in pages) for answer in ("no", "yes", "cannot tell")},
+            **{
+                answer: sum(one["answer"] == answer for one in pages)
+                for answer in ("no", "yes", "cannot tell")
+            },
         }
         say(f"{name}: {found[name]}")
     total = {key: sum(one[key] for one in found.values()) for key in ("pages", "no", "yes", "cannot tell")}

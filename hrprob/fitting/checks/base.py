@@ -33,10 +33,14 @@ if TYPE_CHECKING:
 
     from hrprob.fitting.checks.inputs import CheckInputs
 
-__all__ = ["CHECKS", "ERROR_RATE", "Check", "CheckFigure", "Evidence", "make_checks", "register"]
+__all__ = ["CHECKS", "ERROR_RATE", "TESTED_AT", "Check", "CheckFigure", "Evidence", "make_checks", "register"]
 
 ERROR_RATE = 0.05
-"""Probability at most that any tested check of a page fails although model and draws are right."""
+"""Probability at most that any check of a page fails although model and draws are right."""
+
+TESTED_AT = ERROR_RATE / 2
+"""The level of all tests of a page together; the other half is left for the approximations behind them, normal tails
+above all."""
 
 R = TypeVar("R")
 C = TypeVar("C", bound="type[Check[Any]]")
@@ -45,7 +49,7 @@ C = TypeVar("C", bound="type[Check[Any]]")
 class Evidence(NamedTuple):
     """What a check found, before the number of checks is allowed for.
 
-    A check with a ``p_value`` fails where that, adjusted for all checks of the page, is below :data:`ERROR_RATE`; else
+    A check with a ``p_value`` fails where that, adjusted for all checks of the page, is below :data:`TESTED_AT`; else
     it passes if ``within`` says that the data exclude a difference that matters, and is undecided otherwise. A check
     without one fails, passes or is undecided as ``sound`` is False, True or None.
     """

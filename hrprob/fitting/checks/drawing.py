@@ -15,7 +15,14 @@ from hrprob.fitting.checks.martingales import Effects
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["NO_PREDICTIONS", "effects_figure", "effects_to_plain", "plot_ecdf", "plot_effects", "plot_quantiles"]
+__all__ = [
+    "NO_PREDICTIONS",
+    "effects_figure",
+    "effects_to_plain",
+    "plot_ecdf",
+    "plot_effects",
+    "plot_quantiles",
+]
 
 NO_PREDICTIONS = (
     "not possible: there are too few rounds, or the model has unknowns beyond θ and φ, so that its rounds cannot be "

@@ -85,7 +85,9 @@ class DrawsCheck(Check[DrawsResult]):
             sampler.append(f"effective sample size {format_number(result.effective, 0)}")
         if sampler:
             words = f"{result.engine} has not converged: {', '.join(sampler)}; run it longer"
-            return Evidence(words, f"limits: R-hat {_MOST_RHAT}, {_LEAST_ESS:.0f} effective draws", sound=False)
+            return Evidence(
+                words, f"limits: R-hat {_MOST_RHAT}, {_LEAST_ESS:.0f} effective draws", sound=False
+            )
         detectable = f"detects means off by {format_number(_MOST_SHIFT + _ERRORS * result.error, 2)} sd"
         if not math.isfinite(result.error):
             words = "no independent reference: importance weights of a normal approximation degenerate"

@@ -63,14 +63,12 @@ def leave_out(posterior: Posterior, users: np.ndarray | None, by_chunk: bool) ->
         return LeftOut(np.clip(pit, 0, 1), elpd, k, None, None, None)
     log_weight, user_k = pareto_weights(-by_user)
     user_pit = np.clip(np.sum(np.exp(log_weight) * first, axis=0), 0, 1)
-    return LeftOut(
-        np.clip(pit, 0, 1), elpd, k, user_pit, logsumexp(log_weight + by_user, axis=0), user_k
-    )
+    return LeftOut(np.clip(pit, 0, 1), elpd, k, user_pit, logsumexp(log_weight + by_user, axis=0), user_k)
 
 
 def pareto_weights(log_ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return normalised log weights (draws, n) and Pareto k̂ (n,) of log importance ratios (draws, n)."""
-    from arviz_stats.base import array_stats
+    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
     smoothed, k = array_stats.psislw(np.ascontiguousarray(log_ratio.T), axis=-1)
     log_weight = np.asarray(smoothed).T

@@ -1,4 +1,4 @@
-"""Are the predicted means right, everywhere and along every feature?"""
+"""Whether predicted means are right, everywhere and along every feature."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hrprob.fitting.checks.base import Check, CheckFigure, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.martingales import Effects, context_weights, effects
 from hrprob.numerics.power import detectable_difference
-
 
 __all__ = ["Means", "MeansResult"]
 

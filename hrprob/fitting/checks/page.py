@@ -1,4 +1,4 @@
-"""The folder of a check.
+r"""The folder of a check.
 
 ======================  ===========================================================
 file                    content
@@ -7,7 +7,7 @@ check.html              the answer, verdicts, figures and tables; self-contained
 check.json              answer, verdicts, and the numbers behind them
 ranking.json            models by their predictions, with ``--compare``
 manifest.json           data, engine, model, prior, seed, versions
-\\*.png, \\*.svg          the figures
+\*.png, \*.svg            the figures
 ======================  ===========================================================
 """
 

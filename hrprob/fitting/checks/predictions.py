@@ -62,9 +62,13 @@ class PredictionsCheck(Check[PredictionResult]):
         se = 1.0 / math.sqrt(2.0 * pit.size)
         unreliable = float(np.mean(result.left_out.pareto_k > MOST_PARETO_K))
         words = f"outcomes scatter {format_number(spread, 2)} ± {format_number(se, 2)} times as widely as predicted; "
-        words += "PIT uniform: " + ", ".join(f"{name} p = {format_p(p)}" for name, p in result.p_values.items())
+        words += "PIT uniform: " + ", ".join(
+            f"{name} p = {format_p(p)}" for name, p in result.p_values.items()
+        )
         if unreliable:
-            words += f"; leave-one-out weights are unreliable for {format_number(100 * unreliable, 1)} % of rounds"
+            words += (
+                f"; leave-one-out weights are unreliable for {format_number(100 * unreliable, 1)} % of rounds"
+            )
         seen = detectable_scale(pit.size, result.level / count)
         return Evidence(
             words,

@@ -88,7 +88,9 @@ class Points(NamedTuple):
 
 def prequential(target: Target, table: Table) -> Prequential:
     """Return the predictions of every round from those before it, in the order of the table."""
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("score", "below", "above", "mean", "leaves")}
+    columns: dict[str, list[np.ndarray]] = {
+        name: [] for name in ("score", "below", "above", "mean", "leaves")
+    }
     points, start = points_given(target, table, 0, None)
     due, variance = 1, 0.0
     since = np.zeros_like(points.log_weight)  # log likelihood since the last fit
@@ -113,7 +115,11 @@ def prequential(target: Target, table: Table) -> Prequential:
         if place == due or points.effective < _LEAST_SHARE * POINTS:
             variance += _error_of_ratio(before, since)
             points, start = points_given(target, table, place, start)
-            due, since, before = max(math.ceil(_GROWTH * place), place + 1), np.zeros_like(since), points.log_weight
+            due, since, before = (
+                max(math.ceil(_GROWTH * place), place + 1),
+                np.zeros_like(since),
+                points.log_weight,
+            )
     variance += _error_of_ratio(before, since)
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
     return Prequential(

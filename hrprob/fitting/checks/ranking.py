@@ -38,6 +38,13 @@ class Ranked(NamedTuple):
     elpd_behind_se: float
     bad_k: float
 
+    @property
+    def gap(self) -> tuple[float, float]:
+        """How far it is behind the first, with the standard error: by prequential score where there is one."""
+        if self.behind is None or self.behind_se is None:
+            return self.elpd_behind, self.elpd_behind_se
+        return self.behind, self.behind_se
+
 
 class Ranking(NamedTuple):
     """Models, the best first."""
@@ -48,13 +55,11 @@ class Ranking(NamedTuple):
     def sentence(self) -> str:
         """Which model predicts best, and whether clearly."""
         first, *others = self.rows
-        gaps = [
-            (one.behind, one.behind_se) if one.behind is not None else (one.elpd_behind, one.elpd_behind_se)
-            for one in others
-        ]
-        clear = all(gap is not None and se is not None and gap > _CLEAR * se for gap, se in gaps)
+        clear = all(one.gap[0] > _CLEAR * one.gap[1] for one in others)
         if clear:
-            return f"{first.model} predicts best, by more than two standard errors ahead of every other model."
+            return (
+                f"{first.model} predicts best, by more than two standard errors ahead of every other model."
+            )
         return f"{first.model} comes first, but not clearly: a difference within two standard errors is undecided."
 
     def as_table(self) -> ResultTable:
@@ -88,28 +93,30 @@ def rank(posteriors: Sequence[Posterior]) -> Ranking:
     The first is the one with the largest prequential score, or by leave-one-out where some model has no such score.
     """
     if len({len(one.table) for one in posteriors}) > 1 or len(posteriors) < 2:
-        raise InvalidInput("posteriors", "must be two or more of the same rounds", len(posteriors), "fit one table")
+        raise InvalidInput(
+            "posteriors", "must be two or more of the same rounds", len(posteriors), "fit one table"
+        )
     inputs = [CheckInputs(one, 0.05) for one in posteriors]
     users = inputs[0].users
     groups = np.arange(len(posteriors[0].table)) if users is None else users
     scores = [None if one.prequential is None else one.prequential.log_density for one in inputs]
-    by_score = all(score is not None for score in scores)
     left = [one.left_out for one in inputs]
-    value = [float(np.sum(score)) if score is not None else float(np.sum(out.elpd)) for score, out in zip(scores, left, strict=True)]
-    if not by_score:
-        value = [float(np.sum(out.elpd)) for out in left]
+    known = [score for score in scores if score is not None]
+    by_score = known if len(known) == len(scores) else [out.elpd for out in left]
+    value = [float(np.sum(one)) for one in by_score]
     order = np.argsort(value)[::-1]
     best = int(order[0])
     rows = []
     for index in map(int, order):
         score, first = scores[index], scores[best]
-        behind = (None, None) if score is None or first is None else _difference(first - score, groups)
+        behind = None if score is None or first is None else _difference(first - score, groups)
         elpd_behind = _difference(left[best].elpd - left[index].elpd, groups)
         rows.append(
             Ranked(
                 posteriors[index].target.model.kind,
                 None if score is None else float(np.sum(score)),
-                *behind,
+                None if behind is None else behind[0],
+                None if behind is None else behind[1],
                 float(np.sum(left[index].elpd)),
                 *elpd_behind,
                 float(np.mean(left[index].pareto_k > 0.7)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hrprob.fitting.checks.base import ERROR_RATE, Check, Evidence, make_checks
+from hrprob.fitting.checks.base import ERROR_RATE, TESTED_AT, Check, Evidence, make_checks
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED, Answer, Verdict, conclude
 from hrprob.numerics.multiple_testing import holm
@@ -64,7 +64,7 @@ class Checked(NamedTuple):
 def check(posterior: Posterior, *, quick: bool = False, checks: Sequence[Any] | None = None) -> Checked:
     """Return what :meth:`hrprob.Posterior.check` documents."""
     chosen = make_checks(checks, quick)
-    inputs = CheckInputs(posterior, ERROR_RATE / len(chosen))
+    inputs = CheckInputs(posterior, TESTED_AT / len(chosen))
     results = {one.kind: one.compute(inputs) for one in chosen}
     found = {one.kind: one.evidence(results[one.kind]) for one in chosen}
     rounds = len(posterior.table)
@@ -88,7 +88,7 @@ def decide(found: Mapping[str, Evidence]) -> list[Verdict]:
     for kind, one in found.items():
         sound = one.sound
         if kind in adjusted:
-            sound = False if adjusted[kind] < ERROR_RATE else True if one.within else None
+            sound = False if adjusted[kind] < TESTED_AT else True if one.within else None
         end = {True: PASSES, False: FAILS, None: UNDECIDED}[sound]
         verdicts.append(Verdict(kind, end, one.statement, one.detectable))
     return verdicts

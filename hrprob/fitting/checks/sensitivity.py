@@ -96,4 +96,3 @@ class Sensitivity(Check[SensitivityResult]):
     def to_plain(self, result: SensitivityResult) -> Mapping[str, Any]:
         """Return the distances."""
         return result._asdict()
-

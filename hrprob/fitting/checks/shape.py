@@ -1,4 +1,4 @@
-"""Have outcomes the model's shape: skewness, tails, the largest outcome, the whole distribution?
+"""Whether outcomes have the model's shape: skewness, tails, the largest outcome, the whole distribution.
 
 Prequential residuals are independent and standard normal under the model, whatever the model's own noise is.
 """
@@ -60,7 +60,9 @@ class Shape(Check[ShapeResult]):
             "largest": float(-np.expm1(e.size * np.log1p(-2.0 * stats.norm.sf(farthest)))),
             "distribution": uniformity_p_value(made.pit),
         }
-        return ShapeResult(e, float(stats.skew(e)), float(stats.kurtosis(e)), farthest, p_values, inputs.level)
+        return ShapeResult(
+            e, float(stats.skew(e)), float(stats.kurtosis(e)), farthest, p_values, inputs.level
+        )
 
     def evidence(self, result: ShapeResult) -> Evidence:
         """Return whether the shape is not that of the model."""

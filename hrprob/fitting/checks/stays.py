@@ -88,7 +88,9 @@ class StaysCheck(Check[StaysResult]):
         replayed = replay(inputs)
         for name, statistic in (("log length", _mean_log), ("stays of one round", _share_of_one)):
             by_replicate = np.array([statistic(one) for one in replayed.replicated])
-            distance = abs(statistic(replayed.observed) - by_replicate.mean()) / max(by_replicate.std(), 1e-12)
+            distance = abs(statistic(replayed.observed) - by_replicate.mean()) / max(
+                by_replicate.std(), 1e-12
+            )
             p_values[name] = float(2.0 * stats.norm.sf(distance))
         return StaysResult(
             "", excess / expected, math.sqrt(variance) / expected, p_values, replayed, inputs.level
@@ -134,7 +136,8 @@ class StaysCheck(Check[StaysResult]):
 def replay(inputs: CheckInputs, replicates: int = 256) -> Replayed:
     """Return the lengths of stays, observed and in data replicated with the stopping rule."""
     posterior, table, users = inputs.posterior, inputs.table, inputs.users
-    assert users is not None and table.beta is not None
+    assert users is not None
+    assert table.beta is not None
     flat = posterior.flat()
     picks = np.linspace(0, len(flat["theta"]) - 1, min(1024, len(flat["theta"]))).astype(int)
     step = max(1, len(picks) // replicates)

@@ -1,4 +1,4 @@
-"""Are the predicted variances right, everywhere and along every feature, its square and products?"""
+"""Whether predicted variances are right, everywhere and along every feature, its square and products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Do rounds of one user resemble each other more than the model says?
+r"""Whether rounds of one user resemble each other more than the model says.
 
 A user effect makes a residual e predictable from the user's earlier ones. The weight of a residual is
 c/(1 + ρ₀(k − 1)), c being the sum of the k − 1 earlier ones (the best predictor at an intraclass correlation ρ₀); it
@@ -105,6 +105,8 @@ def dependence(residual: np.ndarray, users: np.ndarray) -> tuple[float, float, f
         count[user] = int(number[i]) + 1
     shrunk = 1.0 / (1.0 + _LIKELY * np.maximum(number - 1.0, 0.0))
     weight = earlier * shrunk
-    pairs, size = float(np.sum(number * shrunk)), math.sqrt(float(np.sum(weight**2)))
-    found = float(np.sum(residual * weight))
+    pairs, found = float(np.sum(number * shrunk)), float(np.sum(residual * weight))
+    # The variance as it follows from the weights, or as it shows over users where a few long stays dominate.
+    by_user = np.bincount(users, residual * weight)
+    size = math.sqrt(max(float(np.sum(weight**2)), float(np.sum(by_user**2))))
     return found / pairs, size / pairs, float(2.0 * stats.norm.sf(abs(found) / size))

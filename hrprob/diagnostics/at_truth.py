@@ -1,0 +1,152 @@
+r"""Whether the posterior contains the given truth.
+
+Truths drawn from the prior under test cannot show that the prior is wrong. So the posterior's own ellipsoid is
+judged at the problem's truth too: the set of all (θ, φ) whose Mahalanobis distance from the posterior mean, in the
+posterior covariance, is at most that of 90 % of the draws. At a single truth its coverage need not be 90 % even if
+everything is right, as the prior favours some truths over others; it fails where it is clearly below 90 % by more than a
+stated margin. A prior whose support does not contain the truth fails outright.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray
+from scipy import stats
+
+from hrprob._core.formatting import format_number, percent
+from hrprob.diagnostics.base import Diagnostic, Page, Verdict, register
+from hrprob.diagnostics.inputs import SharedInputs
+from hrprob.diagnostics.posteriors import Posteriors
+from hrprob.diagnostics.power import ERROR_RATE
+from hrprob.numerics.power import POWER
+
+__all__ = ["AtTruth", "AtTruthResult", "ellipsoid_contains", "outside_support"]
+
+LEVEL = 0.9
+# How far below its level the coverage may lie at one truth.
+_MARGIN = 0.1
+
+
+class AtTruthResult(NamedTuple):
+    """Coverage of the posterior's ellipsoid at the truth, and why the prior excludes it, if it does."""
+
+    contained: xarray.DataArray  # over users and data_set
+    outside: list[str]
+    fitted_as: str
+
+
+@register("truth")
+class AtTruth(Diagnostic[AtTruthResult]):
+    """Coverage of the posterior's own ellipsoid at the given truth, and the truth in the prior's support."""
+
+    title = "At the given truth"
+    order = 0.5
+    needs = ("at_truth",)
+
+    def compute(self, inputs: SharedInputs) -> AtTruthResult:
+        """Return in which data sets the ellipsoid contains the truth."""
+        fitted, study = inputs.at_truth, inputs.study
+        truth = np.concatenate(list(fitted.data.truths), axis=1)
+        contained = [ellipsoid_contains(draws, truth) for draws in fitted.posteriors.values()]
+        array = xarray.DataArray(
+            np.stack(contained), dims=("users", "data_set"), coords={"users": list(fitted.posteriors)}
+        )
+        return AtTruthResult(array, outside_support(study.problem, study.target), study.fitted_as)
+
+    def verdicts(self, result: AtTruthResult) -> list[Verdict]:
+        """Return whether the prior contains the truth, and whether the posterior does."""
+        every = [Verdict(False, f"The prior excludes the truth: {why}") for why in result.outside]
+        return [*every, coverage_at_truth(result.contained, result.fitted_as)]
+
+    def error_families(self, result: AtTruthResult) -> int:
+        """Return one."""
+        return 1
+
+    def write_section(self, page: Page, result: AtTruthResult) -> None:
+        """Write the coverages."""
+        page.text(
+            f"The posterior's own {LEVEL:.0%} ellipsoid about its mean, at the problem's truth. At one truth the coverage need "
+            f"not be {LEVEL:.0%}; below {LEVEL - _MARGIN:.0%} it counts as wrong."
+        )
+        rows = [[int(users), f"{100 * share:.0f} %"] for users, share in _shares(result.contained)]
+        page.table(["users", "contains the truth"], rows, f"{result.contained.sizes['data_set']} data sets.")
+
+    def to_plain(self, result: AtTruthResult) -> Mapping[str, Any]:
+        """Return the coverages."""
+        return {
+            "at_truth": {
+                "coverage": [
+                    {"users": int(users), "coverage": share} for users, share in _shares(result.contained)
+                ],
+                "outside_support": result.outside,
+            }
+        }
+
+    def to_datasets(self, result: AtTruthResult) -> Mapping[str, xarray.Dataset]:
+        """Return in which data sets the truth was contained."""
+        return {"at_truth": result.contained.to_dataset(name="contained")}
+
+
+def ellipsoid_contains(draws: Posteriors, truth: np.ndarray) -> np.ndarray:
+    """Return in which data sets (sets,) the 90 % ellipsoid of (θ, φ) contains the truth (sets, 2d)."""
+    both = np.concatenate([np.asarray(draws.theta), np.asarray(draws.phi)], axis=-1)  # (sets, draws, 2d)
+    mean = both.mean(axis=1, keepdims=True)
+    away = both - mean
+    covariance = np.einsum("sni,snj->sij", away, away) / both.shape[1]
+    inverse = np.linalg.pinv(covariance, hermitian=True)
+    distance = np.einsum("sni,sij,snj->sn", away, inverse, away)
+    gap = truth[: len(both)] - mean[:, 0]
+    own = np.einsum("si,sij,sj->s", gap, inverse, gap)
+    return np.asarray(own <= np.quantile(distance, LEVEL, axis=1))
+
+
+def outside_support(problem: Any, target: Any) -> list[str]:
+    """Return why the truth has no prior density, one reason for each of θ and φ; nothing if it has."""
+    reasons = []
+    for symbol, truth, radius in zip("θφ", (problem.theta, problem.phi), target.radii, strict=True):
+        norm = float(np.linalg.norm(np.asarray(truth)))
+        if norm > float(radius) * (1.0 + 1e-9):
+            reasons.append(f"‖{symbol}*‖ = {norm:.3g}, and the prior ends at {float(radius):.3g}")
+    return reasons
+
+
+def coverage_at_truth(contained: xarray.DataArray, fitted_as: str = "") -> Verdict:
+    """Return whether the ellipsoid contains the truth as often as it says, at the worst number of users.
+
+    Examples
+    --------
+    >>> never = xarray.DataArray(np.zeros((1, 32), bool), dims=("users", "data_set"), coords={"users": [100]})
+    >>> coverage_at_truth(never).good, coverage_at_truth(~never).good
+    (False, True)
+    """
+    sets, least = contained.sizes["data_set"], LEVEL - _MARGIN
+    level = ERROR_RATE / contained.sizes["users"]
+    users, share = min(_shares(contained), key=lambda pair: pair[1])
+    hits = round(share * sets)
+    words = (
+        f"After {format_number(users)} users the posterior's {LEVEL:.0%} ellipsoid contains the given truth in {percent(share)} of "
+        f"{sets} data sets"
+    )
+    detectable = _detectable(sets, level)
+    seen = f"a coverage below {percent(detectable)} would be detected"
+    if stats.binom.cdf(hits, sets, least) < level:
+        why = f"; the data are fitted as something else ({fitted_as})" if fitted_as else ""
+        return Verdict(False, f"{words}, clearly below {least:.0%}{why}")
+    if share >= LEVEL - 2.0 * np.sqrt(LEVEL * (1 - LEVEL) / sets) and detectable >= 0.5:
+        return Verdict(True, f"{words}; {seen}")
+    return Verdict(None, f"{words}: undecided; {seen}")
+
+
+def _detectable(sets: int, level: float) -> float:
+    """Return the largest coverage that is found too low with the usual power."""
+    most = int(stats.binom.ppf(level, sets, LEVEL - _MARGIN)) - 1
+    if most < 0:
+        return 0.0
+    return float(stats.beta.isf(POWER, most + 1, sets - most))
+
+
+def _shares(contained: xarray.DataArray) -> list[tuple[int, float]]:
+    return [(int(users), float(contained.sel(users=users).mean())) for users in contained.users.values]
