@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from scipy import stats
-
-from hrprob.numerics.power import POWER, detectable_difference
-from hrprob.numerics.uniformity import simultaneous_band
+from hrprob.numerics.power import detectable_difference
+from hrprob.numerics.uniformity import detectable_shift
 
 __all__ = ["ERROR_RATE", "describe_detectable_shift", "detectable_coverage", "detectable_shift"]
 
@@ -28,22 +25,6 @@ def detectable_coverage(level: float, significance: float, contexts: float) -> f
     0.051
     """
     return detectable_difference(math.sqrt(level * (1.0 - level) / contexts), math.inf, significance)
-
-
-def detectable_shift(data_sets: int, significance: float) -> float:
-    """Return how far the share of PIT values below a point must be off to be detected, wherever the point is.
-
-    Examples
-    --------
-    >>> round(detectable_shift(200, 0.01), 2)
-    0.16
-    """
-    z, _, high = simultaneous_band(data_sets, significance)
-    most = np.rint(data_sets * high)
-    # With this share, more than ``most`` values lie below z with the wanted probability. Where the band reaches up
-    # to all values, no share is too large. Shares that are too small are the mirror image.
-    share = stats.beta.ppf(POWER, most + 1, data_sets - most)
-    return float(np.max(np.where(most < data_sets, share, 1.0) - z))
 
 
 def describe_detectable_shift(data_sets: int, significance: float) -> tuple[bool, str]:

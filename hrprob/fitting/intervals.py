@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from hrprob._core.errors import check_number
 
-__all__ = ["check_prob"]
+__all__ = ["central", "check_prob"]
 
 
 def check_prob(prob: Any) -> float:
@@ -19,3 +21,9 @@ def check_prob(prob: Any) -> float:
     """
     remedy = "it is the probability of the interval, 0.9 for example"
     return check_number("prob", prob, low=0, high=1, open_low=True, open_high=True, remedy=remedy)
+
+
+def central(values: np.ndarray, prob: float) -> np.ndarray:
+    """Return mean, median and the ends of the central interval of draws (draws, m), as (m, 4)."""
+    quantiles = np.quantile(values, [0.5, 0.5 - prob / 2, 0.5 + prob / 2], axis=0)
+    return np.stack([values.mean(axis=0), *quantiles], axis=-1)

@@ -37,7 +37,7 @@ from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive, summary, tree
 from hrprob.fitting.checks import runner
 from hrprob.fitting.checks.runner import Checked
-from hrprob.fitting.intervals import check_prob
+from hrprob.fitting.intervals import central, check_prob
 from hrprob.fitting.table import Table
 from hrprob.io.result_table import ResultTable
 from hrprob.models import Setting
@@ -199,10 +199,10 @@ class Posterior:
         check_prob(prob)
         contexts = self._contexts(x)
         u, w = (value.reshape(-1, len(contexts)) for value in self._moments_at(contexts))
-        columns = {"mean": _central(u, prob), "variance": _central(w, prob)}
+        columns = {"mean": central(u, prob), "variance": central(w, prob)}
         if beta is not None:
             levels = _check_levels(beta, len(contexts))
-            probability = _central(predictive.reneging(self.target, contexts, levels, self.flat()), prob)
+            probability = central(predictive.reneging(self.target, contexts, levels, self.flat()), prob)
             columns |= {"reneging_probability": probability, "lifetime": _lifetime(probability)}
         return xarray.Dataset(
             {name: (("context", "statistic"), value) for name, value in columns.items()},
@@ -361,12 +361,6 @@ class Posterior:
 @jax.jit
 def _moments(setting: Setting, theta: jax.Array, phi: jax.Array, x: jax.Array) -> Any:
     return jax.vmap(jax.vmap(lambda theta, phi: setting.moments(theta, phi, x)))(theta, phi)
-
-
-def _central(values: np.ndarray, prob: float) -> np.ndarray:
-    """Return mean, median and the ends of the central interval of draws (draws, m), as (m, 4)."""
-    quantiles = np.quantile(values, [0.5, 0.5 - prob / 2, 0.5 + prob / 2], axis=0)
-    return np.stack([values.mean(axis=0), *quantiles], axis=-1)
 
 
 def _lifetime(probability: np.ndarray) -> np.ndarray:

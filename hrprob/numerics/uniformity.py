@@ -33,8 +33,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from hrprob.numerics.power import POWER
+
 __all__ = [
     "dependent_uniformity_p_value",
+    "detectable_shift",
     "pit_among",
     "simultaneous_band",
     "uniformity_p_value",
@@ -122,6 +125,22 @@ def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndar
     low = np.argmax(inside, axis=1)
     high = size - np.argmax(inside[:, ::-1], axis=1)
     return _grid(size), low / size, high / size
+
+
+def detectable_shift(data_sets: int, significance: float) -> float:
+    """Return how far the share of PIT values below a point must be off to be detected, wherever the point is.
+
+    Examples
+    --------
+    >>> round(detectable_shift(200, 0.01), 2)
+    0.16
+    """
+    z, _, high = simultaneous_band(data_sets, significance)
+    most = np.rint(data_sets * high)
+    # With this share, more than ``most`` values lie below z with the wanted probability. Where the band reaches up
+    # to all values, no share is too large. Shares that are too small are the mirror image.
+    share = stats.beta.ppf(POWER, most + 1, data_sets - most)
+    return float(np.max(np.where(most < data_sets, share, 1.0) - z))
 
 
 def _grid(size: int) -> np.ndarray:

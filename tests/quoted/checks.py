@@ -133,12 +133,12 @@ def page(world: World, options: dict, change: Callable, users: int, seed: int) -
     }
 
 
-def faults(sets: int = SETS, say: Callable = print) -> dict:
+def faults(sets: int = SETS, say: Callable = print, sizes: tuple[int, ...] = SIZES) -> dict:
     """Return by fault and size: the share of pages that answer no, and which checks fail."""
     found: dict = {}
     for name, (world, options, change) in FAULTS.items():
         found[name] = {}
-        for users in SIZES:
+        for users in sizes:
             pages = [page(world, options, change, users, seed) for seed in range(sets)]
             kinds = sorted({kind for one in pages for kind in one["fails"]})
             found[name][str(users)] = {
@@ -158,7 +158,8 @@ def false_alarms(sets: int = SETS, say: Callable = print) -> dict:
         world = World(**changes)
         options = {key: changes[key] for key in ("slope", "offset") if key in changes}
         pages = [
-            page(world, options, lambda one: one, SIZES[0], 1000 * number + seed) for seed in range(sets)
+            page(world, options, lambda one: one, SIZES[0], 1000 * number + 500 + seed)
+            for seed in range(sets)
         ]
         found[name] = {
             "pages": sets,

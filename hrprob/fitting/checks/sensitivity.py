@@ -66,7 +66,12 @@ class Sensitivity(Check[SensitivityResult]):
             }
         )
         worst = {}
+        total = np.sum([value for value in prior.values()], axis=0)
+        if np.ptp(total) <= 1e-9 * max(1.0, float(np.max(np.abs(total)))):
+            worst["prior"] = (0.0, "")  # a constant density to any power is the same density
         for group in ("prior", "likelihood"):
+            if group in worst:
+                continue
             found: Any = psense(tree, group=group)
             flat_distances = {
                 f"{name}[{table.features[place[0]]}]" if name in ("theta", "phi") else str(name): float(

@@ -9,7 +9,13 @@ from hrprob._core.formatting import format_number, signed
 from hrprob.fitting.checks import drawing
 from hrprob.fitting.checks.base import Check, CheckFigure, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
-from hrprob.fitting.checks.martingales import Effects, context_weights, effects, spread
+from hrprob.fitting.checks.martingales import (
+    SKEWNESS_OF_SIZE,
+    Effects,
+    context_weights,
+    effects,
+    spread,
+)
 from hrprob.numerics.power import detectable_difference
 
 __all__ = ["Variances", "VariancesResult"]
@@ -39,7 +45,7 @@ class Variances(Check[VariancesResult]):
             return VariancesResult(None, inputs.level)
         weights = context_weights(inputs.table.x, inputs.table.features, made.mean)
         size, unit = spread(made.residual)
-        return VariancesResult(effects(size, weights, unit), inputs.level)
+        return VariancesResult(effects(size, weights, unit, SKEWNESS_OF_SIZE), inputs.level)
 
     def evidence(self, result: VariancesResult) -> Evidence:
         """Return whether any variance is off."""

@@ -19,7 +19,7 @@ from hrprob._core.formatting import format_number, signed
 from hrprob.fitting.checks import drawing
 from hrprob.fitting.checks.base import Check, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
-from hrprob.fitting.checks.martingales import spread
+from hrprob.fitting.checks.martingales import SKEWNESS_OF_SIZE, spread, two_sided_p
 from hrprob.numerics.power import detectable_difference
 
 __all__ = ["WithinUsers", "WithinUsersResult", "dependence"]
@@ -55,7 +55,9 @@ class WithinUsers(Check[WithinUsersResult]):
         if np.all(np.bincount(users) == 1):
             return WithinUsersResult(None, none, "no user has more than one round", inputs.level)
         correlation = dependence(made.residual, users)
-        return WithinUsersResult(correlation, dependence(spread(made.residual)[0], users), "", inputs.level)
+        return WithinUsersResult(
+            correlation, dependence(spread(made.residual)[0], users, SKEWNESS_OF_SIZE), "", inputs.level
+        )
 
     def evidence(self, result: WithinUsersResult) -> Evidence:
         """Return whether rounds of a user depend on each other."""
@@ -83,7 +85,7 @@ class WithinUsers(Check[WithinUsersResult]):
         }
 
 
-def dependence(residual: np.ndarray, users: np.ndarray) -> tuple[float, float, float]:
+def dependence(residual: np.ndarray, users: np.ndarray, skewness: float = 0.0) -> tuple[float, float, float]:
     """Return the correlation of residuals within users, its standard error, and the p-value that it is 0.
 
     Examples
@@ -106,7 +108,5 @@ def dependence(residual: np.ndarray, users: np.ndarray) -> tuple[float, float, f
     shrunk = 1.0 / (1.0 + _LIKELY * np.maximum(number - 1.0, 0.0))
     weight = earlier * shrunk
     pairs, found = float(np.sum(number * shrunk)), float(np.sum(residual * weight))
-    # The variance as it follows from the weights, or as it shows over users where a few long stays dominate.
-    by_user = np.bincount(users, residual * weight)
-    size = math.sqrt(max(float(np.sum(weight**2)), float(np.sum(by_user**2))))
-    return found / pairs, size / pairs, float(2.0 * stats.norm.sf(abs(found) / size))
+    size = math.sqrt(float(np.sum(weight**2)))
+    return found / pairs, size / pairs, two_sided_p(found / size, weight, skewness)
