@@ -37,6 +37,8 @@ family            base or protocol                              register with
 ``objectives``    :class:`hrprob.problem.objectives.Objective`  :func:`hrprob.problem.objectives.register`
 ``links``         :class:`hrprob.problem.links.Link`            :func:`hrprob.problem.links.register`
 ``diagnostics``   :class:`hrprob.diagnostics.Diagnostic`        :func:`hrprob.diagnostics.register`
+``checks``        ``Check`` of                                  ``register`` of that module
+                  :mod:`hrprob.fitting.checks.base`
 ``radii``         ``Radius`` of :mod:`hrprob.policies.radii`    ``register`` of that package
 ``predictives``   ``Predictive`` of                             ``register`` of
                   :mod:`hrprob.estimation.likelihood_ratio`     ``likelihood_ratio.predictives``

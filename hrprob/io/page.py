@@ -87,6 +87,7 @@ class Report:
 
     def __init__(self, title: str, lead: str, first: str = "") -> None:
         self._title, self._lead, self._first = title, lead, first
+        self._answer = ""
         self._parts: list[str] = []
         self._headings: list[str] = []
 
@@ -105,16 +106,16 @@ class Report:
         self._parts.append(f'<ul class="verdicts">{items}</ul>')
 
     def answer(self, answer: Answer) -> None:
-        """Add one sentence that answers the page's title, at most five verdicts, and the others folded.
+        """Answer the title right below it: one sentence, at most five verdicts, and the others folded.
 
         Fails and passes are coloured; what is undecided is not.
         """
         colour = {"yes": " yes", "no": " no"}.get(answer.answer, "")
-        self._parts.append(f'<p class="answer{colour}">{_escaped(answer.sentence)}</p>')
-        self._parts.append(_verdict_list(answer.shown))
+        self._answer = f'<p class="answer{colour}">{_escaped(answer.sentence)}</p>'
+        self._answer += _verdict_list(answer.shown)
         if answer.folded:
-            with self.folded(f"{len(answer.folded)} more verdicts"):
-                self._parts.append(_verdict_list(answer.folded))
+            more = f"<summary>{len(answer.folded)} more verdicts</summary>{_verdict_list(answer.folded)}"
+            self._answer += f"<details>{more}</details>"
 
     @contextlib.contextmanager
     def folded(self, title: str) -> Iterator[None]:
@@ -175,7 +176,7 @@ class Report:
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{html.escape(self._title)}</title><style>{_STYLE}</style></head><body>"
-            f'<h1>{html.escape(self._title)}</h1>{answer}<p class="lead">{_escaped(self._lead)}</p>'
+            f'<h1>{html.escape(self._title)}</h1>{answer}{self._answer}<p class="lead">{_escaped(self._lead)}</p>'
             f"<nav>{links}</nav>{''.join(self._parts)}</body></html>\n"
         )
 

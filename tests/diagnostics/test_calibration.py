@@ -101,6 +101,20 @@ def test_few_data_sets_leave_calibration_undecided():
         assert "undecided, 32 data sets could only detect a difference of" in verdict.words
 
 
+def test_a_coverage_of_73_percent_of_many_contexts_fails_at_90():
+    """73.4 % ± 5 % after one of three numbers of users has p = 0.002, and three tests share an error rate of 1 %."""
+    rng = np.random.default_rng(0)
+    pit = calibrated_pit(rng, 64, 1)
+    inside = np.arange(64) < 47  # 73.4 % of 64 data sets
+    values = pit.pit.values.copy()
+    values[1] = np.where(inside, 0.5, 0.99)[:, None]
+    table = calibration.coverage(pit.assign(pit=(pit.pit.dims, values)))
+    said = calibration.coverage_verdicts(table, "toy")[1]
+    assert said.good is False
+    assert "73.4 %" in said.words
+    assert "too narrow" in said.words
+
+
 def test_posteriors_of_some_data_sets_only():
     data, posteriors = toy()
     some = {users: type(draws)(*(leaf[:30] for leaf in draws)) for users, draws in posteriors.items()}

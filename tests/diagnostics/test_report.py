@@ -72,7 +72,10 @@ def test_a_report_has_the_contribution_of_every_diagnostic(tmp_path):
     assert page.index("The number is 3.") < page.index("The number drawn.") < page.index("Silence</h2>")
     assert "Nothing to see." not in page
     data = json.loads((tmp_path / "out" / "calibration.json").read_text())
-    assert data == {"number": 3.0, "verdicts": [{"good": True, "words": "It is 3", "part": "plain"}]}
+    assert data["number"] == 3.0
+    assert data["verdicts"] == [{"good": True, "words": "It is 3", "part": "plain", "counts": True}]
+    assert (data["answer"], data["sentence"]) == ("yes", "Yes: the only check passes.")
+    assert data["error_rate"] == {"families": 0, "each": 0.01, "total": 0.0}
     with xarray.open_datatree(tmp_path / "out" / "diagnostics.nc", engine="h5netcdf") as tree:
         assert float(tree["numbers"].value) == 3.0
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())

@@ -93,6 +93,35 @@ def coverage(recorded):
     return table(["policy, outcomes", "parameter", "user 30", "100", "300", "1 000", "at all four"], rows)
 
 
+def checks_faults(recorded):
+    """Return how often each fault is found by the quick part of check, by number of users."""
+    rows = []
+    for name, sizes in recorded["checks"]["values"]["faults"].items():
+        for users, found in sizes.items():
+            by_check = sorted(found["by_check"].items(), key=lambda pair: -pair[1])
+            rows.append(
+                [
+                    name if users == min(sizes, key=int) else "",
+                    users,
+                    f"{found['no']} of {found['pages']}",
+                    str(found["yes"]),
+                    ", ".join(f"`{kind}` {count}" for kind, count in by_check[:4]) or "–",
+                ]
+            )
+    return table(["fault", "users", "answered no", "answered yes", "failed most often"], rows)
+
+
+def checks_sound(recorded):
+    """Return how often sound pages fail."""
+    values = recorded["checks"]["values"]["sound"]
+    every = values["problems"] | {"**all**": values["total"]}
+    rows = [
+        [name, str(one["pages"]), str(one["no"]), str(one["yes"]), str(one["cannot tell"])]
+        for name, one in every.items()
+    ]
+    return table(["problem", "pages", "no (false alarm)", "yes", "cannot tell"], rows)
+
+
 def _recorded(source, make):
     """Return a block that waits for the record of its source."""
 
@@ -108,4 +137,6 @@ BLOCKS = {
     "suite-ranks": _recorded("suite", suite_ranks),
     "held-out-ranks": _recorded("held-out", held_out_ranks),
     "coverage": _recorded("coverage", coverage),
+    "checks-faults": _recorded("checks", checks_faults),
+    "checks-sound": _recorded("checks", checks_sound),
 }

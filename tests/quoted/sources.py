@@ -15,6 +15,7 @@ import xarray
 import hrprob
 from tests.quoted import extensions
 from tests.quoted.calibration import calibrated_coverage
+from tests.quoted.checks import checks
 
 ROOT = Path(__file__).parents[2]
 
@@ -136,4 +137,5 @@ SOURCES = {
     ),
     "extensions": Source([], extensions.play_all, "experiments/extensions/*.toml, one `hrprob run` each"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
+    "checks": Source([], checks, "faults that `check` finds, and false alarms, 20 data sets each"),
 }

@@ -98,7 +98,7 @@ class DrawsCheck(Check[DrawsResult]):
         )
         right = off[0] <= math.log(_MOST_RATIO) and off[1] <= _MOST_SHIFT
         words = (
-            f"{result.parameter} is off by {format_number(result.shift, 2)} sd and its sd is "
+            f"at worst {result.parameter} is off by {format_number(result.shift, 2)} sd and its sd is "
             f"{format_number(result.ratio, 2)} times that of an importance sample"
         )
         if result.divergences:

@@ -66,7 +66,7 @@ class Sensitivity(Check[SensitivityResult]):
             }
         )
         worst = {}
-        total = np.sum([value for value in prior.values()], axis=0)
+        total = np.sum(list(prior.values()), axis=0)
         if np.ptp(total) <= 1e-9 * max(1.0, float(np.max(np.abs(total)))):
             worst["prior"] = (0.0, "")  # a constant density to any power is the same density
         for group in ("prior", "likelihood"):

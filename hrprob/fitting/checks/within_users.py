@@ -2,8 +2,8 @@ r"""Whether rounds of one user resemble each other more than the model says.
 
 A user effect makes a residual e predictable from the user's earlier ones. The weight of a residual is
 c/(1 + ρ₀(k − 1)), c being the sum of the k − 1 earlier ones (the best predictor at an intraclass correlation ρ₀); it
-depends on the past alone, so that the test is not misled by users who leave because of their outcomes, as a plain
-intraclass correlation is. The same is done with |e|, for users whose variances differ.
+depends on the past alone, so that the test is not misled by users who leave because of their outcomes, as an average
+over users is. The same is done with |e|, for users whose variances differ.
 """
 
 from __future__ import annotations

@@ -1,0 +1,155 @@
+"""Predictions from the past, leaving out, replaying, and pages, on one small posterior."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import hrprob
+from hrprob.fitting.checks.base import Check, Evidence, make_checks
+from hrprob.fitting.checks.inputs import CheckInputs
+from hrprob.fitting.checks.prequential import prequential
+from hrprob.fitting.checks.ranking import rank
+from hrprob.fitting.checks.runner import decide
+from hrprob.fitting.checks.stays import replay
+from hrprob.fitting.table import Table
+from hrprob.io.verdicts import Verdict, conclude
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Stays under one feature, each until an outcome lies below β."""
+    rng, rows = np.random.default_rng(0), []
+    for user in range(60):
+        x, beta = rng.uniform(-1, 1), rng.uniform(-1, 0)
+        while True:
+            r = 0.5 * x + np.sqrt(2 + x) * rng.normal()
+            rows.append((x, r, user, beta))
+            if r < beta:
+                break
+    x, r, user, beta = np.array(rows).T
+    return Table(x[:, None], r, user.astype(int), beta)
+
+
+@pytest.fixture(scope="module")
+def posterior(table):
+    return hrprob.fit(table, "laplace", draws=1024)
+
+
+@pytest.fixture(scope="module")
+def inputs(posterior):
+    return CheckInputs(posterior, 0.01)
+
+
+@pytest.mark.slow
+def test_scores_add_up_to_the_log_marginal_likelihood(posterior, table):
+    first = Table(table.x[:6], table.r[:6], table.user[:6], table.beta[:6])
+    found = prequential(posterior.target, first)
+
+    def likelihood(phi, theta):
+        # Both uniform: on [−1, 1] and on [−2, 2].
+        x = first.x[:, 0]
+        return np.exp(np.sum(stats.norm.logpdf(first.r, theta * x, np.sqrt(2 + phi * x)))) / 8.0
+
+    exact = np.log(integrate.dblquad(likelihood, -1, 1, -2, 2, epsabs=0, epsrel=1e-4)[0])
+    assert found.log_marginal_likelihood == pytest.approx(exact, abs=max(0.02, 4 * found.error))
+
+
+@pytest.mark.slow
+def test_predictions_from_the_past_are_uniform_and_departures_are_predicted(inputs, table):
+    found = inputs.prequential
+    assert stats.kstest(found.pit, "uniform").pvalue > 0.01
+    np.testing.assert_allclose(stats.norm.cdf(found.residual), found.pit, atol=1e-9)
+    left = (table.r < table.beta).sum()
+    assert abs(left - found.leaves.sum()) < 4 * np.sqrt(np.sum(found.leaves * (1 - found.leaves)))
+
+
+@pytest.mark.slow
+def test_leaving_out_users_of_one_round_is_leaving_out_rounds(posterior, table):
+    alone = dataclasses.replace(posterior, table=dataclasses.replace(table, user=np.arange(len(table))))
+    left = CheckInputs(alone, 0.01).left_out
+    np.testing.assert_allclose(left.user_elpd, left.elpd)
+    np.testing.assert_allclose(left.user_pit, left.pit)
+
+
+@pytest.mark.slow
+def test_replayed_stays_end_by_the_stopping_rule(inputs, posterior, table):
+    replayed = replay(inputs)
+    assert replayed.observed.sum() == len(table)
+    # With one context per user the length is geometric: its mean over draws is that of 1/p.
+    first = np.unique(inputs.users, return_index=True)[1]
+    said = posterior.predict(table.x[first], beta=table.beta[first])
+    lifetime = said.lifetime.sel(statistic="median").values
+    ratio = replayed.replicated.mean(axis=0) / lifetime
+    assert 0.8 < np.median(ratio) < 1.25
+    overlap, usual = replayed.overlap
+    assert usual - 0.1 < overlap <= 1.0
+
+
+@pytest.mark.slow
+def test_a_page_answers_and_its_data_have_the_agreed_form(posterior, tmp_path):
+    checked = posterior.check()
+    checked.write(tmp_path / "out")
+    data = json.loads((tmp_path / "out" / "check.json").read_text())
+    assert data["answer"] in ("yes", "no", "cannot tell")
+    assert {one["name"] for one in data["verdicts"]} == {one.kind for one in make_checks()}
+    assert all(set(one) == {"name", "verdict", "statement", "detectable"} for one in data["verdicts"])
+    assert {one["verdict"] for one in data["verdicts"]} <= {"passes", "fails", "undecided"}
+    page = (tmp_path / "out" / "check.html").read_text()
+    answer = page.index(checked.answer.sentence.split(":")[0])
+    assert page.index("<h1>") < answer < page.index("<details>")
+    assert (tmp_path / "out" / "check-loo.png").exists()
+    assert data["answer"] != "no"
+
+
+@pytest.mark.slow
+def test_draws_with_half_the_spread_fail(posterior):
+    centre = posterior.phi.mean(axis=(0, 1))
+    narrow = dataclasses.replace(posterior, phi=centre + 0.5 * (posterior.phi - centre))
+    checked = narrow.check(checks=["draws"])
+    assert checked.answer.answer == "no"
+    assert "phi[x1]" in checked.verdicts[0].statement
+
+
+@pytest.mark.slow
+def test_models_are_ranked_with_the_error_of_their_difference(posterior):
+    ranking = rank([posterior, posterior])
+    assert [row.model for row in ranking.rows] == ["gaussian", "gaussian"]
+    assert ranking.rows[1].behind == ranking.rows[1].elpd_behind == 0.0
+    assert "not clearly" in ranking.sentence
+
+
+def test_p_values_are_adjusted_for_all_checks_of_a_page():
+    few = {"one": Evidence("", p_value=0.02, within=True)}
+    many = few | {str(number): Evidence("", p_value=0.5) for number in range(5)}
+    assert decide(few)[0].verdict == "fails"
+    assert [one.verdict for one in decide(many)] == ["passes"] + ["undecided"] * 5
+    assert decide({"sound": Evidence("", sound=False)})[0].verdict == "fails"
+
+
+def test_at_most_five_verdicts_stand_below_the_answer_and_fails_come_first():
+    made = [Verdict(str(number), "passes", "") for number in range(6)] + [Verdict("bad", "fails", "wrong")]
+    answer = conclude(made)
+    assert (answer.answer, len(answer.shown), answer.shown[0].name) == ("no", 5, "bad")
+    assert answer.lines()[-1] == "  and 2 more"
+
+
+def test_checks_are_named_once():
+    with pytest.raises(hrprob.InvalidInput, match="must name each kind once"):
+        make_checks(["shape", "shape"])
+    with pytest.raises(hrprob.InvalidInput, match="must be one or more checks"):
+        make_checks("shape")
+    assert {"sensitivity", "updating"}.isdisjoint(check.kind for check in make_checks(quick=True))
+
+
+def test_a_check_states_what_it_could_have_detected_or_why_it_could_not(posterior, table):
+    alone = dataclasses.replace(posterior, table=Table(table.x, table.r))
+    inputs = CheckInputs(alone, 0.01)
+    inputs.__dict__["prequential"] = None  # as for a model with unknowns beyond θ and φ
+    for kind in ("users", "stays", "mean", "variance", "shape"):
+        one: Check = make_checks([kind])[0]
+        found = one.evidence(one.compute(inputs))
+        assert found.sound is None
+        assert found.statement
