@@ -36,7 +36,9 @@ from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.model_comparison import MODELS, compare_models, fit_models, log_likelihood_tree
 from hrprob.diagnostics.power import ERROR_RATE
+from hrprob.fitting.checks.predictions import detectable_scale
 from hrprob.models import Setting
+from hrprob.numerics.power import detectable_difference
 from hrprob.numerics.uniformity import dependent_uniformity_p_value
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ STATISTICS = {
     "excess kurtosis": stats.kurtosis,
     "largest |e|": lambda e, axis: np.max(np.abs(e), axis=axis),
 }
+# Checks that would only detect more than these are undecided: a factor of predictive sds, an excess kurtosis.
+_MOST_SCALE, _MOST_KURTOSIS = 1.3, 1.5
 # Share of rounds with unreliable leave-one-out weights beyond which a comparison cannot speak for a model.
 _MOST_UNRELIABLE = 0.01
 
@@ -101,6 +105,7 @@ def residual_checks(tree: Any, setting: Setting, draws: int = 500) -> xarray.Dat
             "p_value": ("statistic", np.mean(predictive >= observed, axis=1)),
         },
         coords={"statistic": list(STATISTICS)},
+        attrs={"rounds": r.size},
     )
 
 
@@ -280,12 +285,28 @@ def residual_verdicts(model: str, checks: xarray.Dataset, loo_p: float) -> list[
         for name, value in zip(checks.statistic.values, checks.p_value, strict=True)
     )
     conclusion = f"{', '.join(extreme)} not as the model says" if extreme else "none is extreme"
-    uniform = loo_p >= ERROR_RATE
-    test = "not significantly different from uniform" if uniform else "NOT uniform"
+    rounds = int(checks.attrs["rounds"])
+    scale, kurtosis = detectable_scale(rounds, ERROR_RATE), _detectable_kurtosis(rounds, limit)
+    pit, residuals = (
+        f"Leave-one-out PIT of outcomes under {model}: {{}} (p = {loo_p:.2g})",
+        f"Residuals under {model} outcomes: {listed}; {conclusion}",
+    )
+    seen = f"{rounds} rounds would detect predictive sds off by a factor of {scale:.2f}"
+    uniform = Verdict(
+        scale <= _MOST_SCALE or None, pit.format(f"not significantly different from uniform, and {seen}")
+    )
+    known = f"; {rounds} rounds would detect an excess kurtosis of {kurtosis:.1f}"
     return [
-        Verdict(uniform, f"Leave-one-out PIT of outcomes under {model}: {test} (p = {loo_p:.2g})"),
-        Verdict(not extreme, f"Residuals under {model} outcomes: {listed}; {conclusion}"),
+        uniform if loo_p >= ERROR_RATE else Verdict(False, pit.format("NOT uniform")),
+        Verdict(False, residuals)
+        if extreme
+        else Verdict(kurtosis <= _MOST_KURTOSIS or None, residuals + known),
     ]
+
+
+def _detectable_kurtosis(rounds: int, limit: float) -> float:
+    """Return the excess kurtosis of residuals that is detected, by its standard error under normality."""
+    return detectable_difference(math.sqrt(24.0 / rounds), math.inf, 2 * limit)
 
 
 def plot_residuals(checks: xarray.Dataset) -> Figure:

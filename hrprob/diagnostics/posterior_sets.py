@@ -30,7 +30,7 @@ _SMALL = 4096
 class PosteriorSets(NamedTuple):
     """The posterior at one n of one data set, compared with the printed sets; for φ, then for θ."""
 
-    radius: jax.Array  # (2,)
+    radius: jax.Array  # (2,) about the posterior mean, in the norm of V
     mass: jax.Array  # (2, versions) inside the printed sets
     covers: jax.Array  # (2,) whether the set of that radius contains the truth
     log_volume: jax.Array  # (2, versions) of the printed set over that of the posterior's own ellipsoid
@@ -115,8 +115,9 @@ def _compare(
 
     def one(draws: jax.Array, centre: jax.Array, truth: jax.Array, radii: jax.Array) -> PosteriorSets:
         away = jnp.sqrt(quadratic_form(shape, draws - centre))
-        radius = jnp.quantile(away, 1.0 - delta)
         mean, covariance = jnp.mean(draws, axis=0), jnp.cov(draws, rowvar=False)
+        # About the posterior's own mean: about the GLSE, a misplaced posterior would get a larger radius and then cover.
+        radius = jnp.quantile(jnp.sqrt(quadratic_form(shape, draws - mean)), 1.0 - delta)
         precision = _inverse(covariance.reshape(d, d))
         own = jnp.quantile(quadratic_form(precision, draws - mean), 1.0 - delta)
         # Volumes in units of the unit ball: r^d / √det V, and own^{d/2} √det Σ.
@@ -126,7 +127,7 @@ def _compare(
         return PosteriorSets(
             radius,
             jnp.mean(away[:, None] <= radii, axis=0),
-            jnp.sqrt(quadratic_form(shape, truth - centre)) <= radius,
+            jnp.sqrt(quadratic_form(shape, truth - mean)) <= radius,
             log_volume,
             contract(contract(precision, truth - mean), truth - mean) <= own,
         )

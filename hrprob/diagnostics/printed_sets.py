@@ -8,7 +8,7 @@ symbol                               name
 (1 − δ) quantile of the error        ``quantile``: pointwise in n
 the same of its maximum up to n      ``quantile_simultaneous``
 (1 − δ) quantile of max error/ρ      ``factor``: c_n, by which ρ may shrink and cover all of 1 … n
-(1 − δ) quantile of ‖φ − φ̂_n‖        ``posterior_radius``: φ drawn from the posterior
+(1 − δ) quantile of ‖φ − E φ‖         ``posterior_radius``: φ drawn from the posterior
 ===================================  ============================================================
 
 Quantiles over replications are such that a new replication is below with probability 1 − δ (Weibull's

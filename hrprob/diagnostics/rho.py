@@ -97,7 +97,7 @@ class Rho(Diagnostic[RhoResult]):
             ReportFigure(
                 "sets",
                 "Printed radii of the sets for φ* and θ*, quantiles of the GLSE's error over replications, and the "
-                "posterior's radius about the GLSE.",
+                "posterior's radius about its own mean.",
                 lambda: plot_sets(result.sets),
             ),
             ReportFigure(
@@ -296,8 +296,8 @@ def _write_coverages(page: Page, result: RhoResult, parameter: str) -> None:
     page.table(
         ["design", "n", *printed, *posterior],
         rows,
-        f"How often the sets for {SYMBOLS[parameter]}* contain it, at n and at all sizes up to n; the set about the GLSE "
-        "with the posterior's radius, and the posterior's own ellipsoid; and the posterior's mass in the printed sets.",
+        f"How often the sets for {SYMBOLS[parameter]}* contain it, at n and at all sizes up to n; the ball of the norm "
+        "of V about the posterior mean, and the posterior's own ellipsoid; and the posterior's mass in the printed sets.",
     )
 
 
