@@ -63,7 +63,7 @@ class Diagnosis:
         counted = [
             verdicts.Verdict(one.part, ends[one.good], one.words) for one in self.verdicts if one.counts
         ]
-        return conclude(counted, f"more than {self.sizes.sets} data sets")
+        return conclude(counted, "more data sets")
 
     @property
     def findings(self) -> list[Verdict]:
