@@ -12,7 +12,7 @@ Leave-one-out PIT values are uniform but dependent: any two predictive distribut
 :func:`dependent_uniformity_p_value` is the test for them, POT-C [2]_: under uniformity the i-th smallest of n
 values has the distribution Beta(i, n + 1 − i); the two-sided p-values of all n order statistics are combined by
 their mean on the Cauchy scale, tan(π(½ − p)), whose upper tail hardly depends on how they depend on each other
-[3]_. Only p-values below ½ enter (truncated combination).
+[3]_; p-values above ½ enter as ½ (truncated combination), so that they cannot hide small ones.
 
 References
 ----------
@@ -104,9 +104,8 @@ def dependent_uniformity_p_value(numbers: Any) -> float:
     above = stats.beta.sf(values, order, order[::-1])
     p = 2.0 * np.minimum(below, above)
     extreme = np.maximum(p[p < 0.5], 1e-300)
-    if not extreme.size:
-        return 1.0
-    return float(stats.cauchy.sf(np.mean(stats.cauchy.isf(extreme))))
+    # Divided by the number of all values: a mean over those below ½ alone would double the level.
+    return float(stats.cauchy.sf(np.sum(stats.cauchy.isf(extreme)) / values.size))
 
 
 def simultaneous_band(size: int, error_rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

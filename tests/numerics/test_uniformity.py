@@ -2,8 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from hrprob.numerics.uniformity import pit_among, simultaneous_band, uniformity_p_value
+from hrprob.numerics.uniformity import (
+    dependent_uniformity_p_value,
+    pit_among,
+    simultaneous_band,
+    uniformity_p_value,
+)
 
 
 def test_a_test_at_five_per_cent_errs_in_five_per_cent():
@@ -37,3 +43,24 @@ def test_pit_values_are_uniform_whatever_the_number_of_draws():
     # Numbers that tie are put in random order.
     tied = pit_among(np.zeros(400), np.zeros((400, 3)), rng)
     assert uniformity_p_value(tied) > 0.01
+
+
+@pytest.mark.parametrize("size", [60, 300])
+def test_the_test_for_dependent_values_has_its_level(size):
+    rng = np.random.default_rng(5)
+    p = np.array([dependent_uniformity_p_value(rng.uniform(size=size)) for _ in range(1500)])
+    # Standard errors at 5 % and at 1 % are 0.6 and 0.26 points; four are allowed, and half a point for the approximation.
+    assert abs(np.mean(p < 0.05) - 0.05) < 0.029
+    assert np.mean(p < 0.01) < 0.0255
+    # Leave-one-out PIT of normal values with unknown mean and variance: dependent, and still at its level.
+    loo = []
+    for _ in range(400):
+        e = rng.normal(size=size)
+        rest = (e.sum() - e) / (size - 1)
+        spread = np.sqrt(((e**2).sum() - e**2 - (size - 1) * rest**2) / (size - 2))
+        loo.append(
+            dependent_uniformity_p_value(
+                stats.t.cdf((e - rest) / spread / np.sqrt(size / (size - 1)), size - 2)
+            )
+        )
+    assert np.mean(np.array(loo) < 0.05) < 0.10
