@@ -4,7 +4,7 @@ A diagnostic is one file: its computation, verdicts, figures, section of the rep
 ``calibration.json`` (see :mod:`.base` for how to add one).
 
 ================  ===================================================================
-``truth``         the posterior's ellipsoid at the given truth (:mod:`.at_truth`)
+``truth``         the posterior's ellipsoid at the given truth
 ``calibration``   coverage of intervals for σ²(x)
 ``sbc``           simulation-based calibration
 ``health``        diagnostics of samplers

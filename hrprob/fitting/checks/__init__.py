@@ -3,10 +3,10 @@
 ================  =====================================================================
 ``draws``         draws compared with an importance sample; R-hat, effective sample size
 ``predictions``   LOO-PIT of rounds and of users, tested with allowance for dependence
-``mean``          prequential residuals along features, squares, products (:mod:`.means`)
-``variance``      their sizes, likewise (:mod:`.variances`)
+``mean``          prequential residuals along features, squares, products
+``variance``      their sizes, likewise
 ``shape``         skewness, tails, the largest outcome
-``users``         dependence within a user (:mod:`.within_users`)
+``users``         dependence within a user
 ``stays``         departures, and stays replayed with the stopping rule
 ``sensitivity``   power scaling of prior and likelihood, draws at the bounds
 ``updating``      posterior SBC: further users served under draws, refitted, ranked

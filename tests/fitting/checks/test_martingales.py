@@ -3,7 +3,7 @@
 import numpy as np
 
 from hrprob.fitting.checks.martingales import SKEWNESS_OF_SIZE, context_weights, effects, spread
-from hrprob.fitting.checks.within_users import dependence
+from hrprob.fitting.checks.users import dependence
 
 
 def stays(rng, users=60, shared=0.0):

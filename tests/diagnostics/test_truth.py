@@ -6,8 +6,8 @@ import xarray
 
 import hrprob
 from hrprob.diagnostics import make_study
-from hrprob.diagnostics.at_truth import coverage_at_truth, ellipsoid_contains, outside_support
 from hrprob.diagnostics.posteriors import Posteriors
+from hrprob.diagnostics.truth import coverage_at_truth, ellipsoid_contains, outside_support
 
 
 def test_the_ellipsoid_contains_the_truth_as_often_as_it_says():
