@@ -71,11 +71,11 @@ def make_mismatch(problem: Problem, model: Any, prior: Any, written: Mapping[str
     if effect and problem.noise.kind != "normal":
         remedy = "a user effect is a normal part of the noise"
         raise InvalidInput("fit_as.user_effect", "must be 0 unless the noise is normal", effect, remedy)
-    target = Target(
-        make_model(written.get("model", model)),
-        make_prior(written.get("prior", prior)),
-        Setting(problem.dimension, link, bounds),
-    )
+    try:
+        setting = Setting(problem.dimension, link, bounds)
+    except InvalidInput as error:
+        raise InvalidInput(f"fit_as.{error.field}", error.must, error.got, error.remedy) from None
+    target = Target(make_model(written.get("model", model)), make_prior(written.get("prior", prior)), setting)
     words = ", ".join(f"{key} = {to_toml(value)}" for key, value in written.items())
     return Mismatch(target, words, float(contexts), float(effect))
 

@@ -48,6 +48,10 @@ def file(tmp_path):
         (["--engine", '{kind = "nuts", draws = 19}'], "--engine.draws"),
         (["--engine", '{kind = "nuts", draws = 99, chains = 1}'], "--engine.draws"),
         (["--seed", "-1"], "--seed"),
+        (["--fit-as", "student-t"], "--fit-as"),
+        (["--fit-as", "{linc = 3}"], "--fit-as"),
+        (["--fit-as", "{link = {ofset = 3.0}}"], "--fit-as.link"),
+        (["--fit-as", "{bounds = {phi = 5.0}}"], "--fit-as.link.offset"),
     ],
 )
 def test_bad_input_is_refused_and_nothing_is_written(file, tmp_path, capsys, options, named):
