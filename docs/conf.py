@@ -25,6 +25,7 @@ extensions = [
     "commands",
     "kinds",
     "mathml",
+    "prose_tables",
     "public_names",
 ]
 # myst-nb leaves the executed notebooks beside the built pages.

@@ -92,6 +92,8 @@ def print_report(report: ComparisonReport, say: Callable[[str], None], *, pairs:
         say(standings_table(comparison).in_columns())
         if pairs:
             say("\n" + pairs_table(comparison).in_columns())
+        for note in comparison.notes():
+            say(f"\n{note}")
         if name in report.decisions:
             say(decision_in_words(report.decisions[name]))
     if report.ranks:
