@@ -106,6 +106,17 @@ def test_a_mention_of_what_does_not_exist_is_seen() -> None:
     assert public_names.addresses()["hrprob.simulation.engine.simulate"] == "hrprob.simulate"
 
 
+@pytest.mark.usefixtures("extensions")
+def test_every_constant_has_words_of_its_own() -> None:
+    import public_names
+
+    constants = [
+        name for name, value in public_names.public_names().items() if public_names.is_constant(value)
+    ]
+    assert "hrprob.plot.BAND" in constants
+    assert all(public_names.words_of(name) for name in constants)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("extensions")
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
