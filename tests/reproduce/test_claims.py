@@ -114,7 +114,7 @@ def test_a_cmdp_that_is_a_random_choice_is_called_that():
         "needs 173\N{NARROW NO-BREAK SPACE}205 tries"
         in decided["Over these users, CMDP has linear regret"].evidence
     )
-    assert "100.0% of CMDP's choices were random" in decided["HR-UCB beats CMDP"].evidence
+    assert "100.0\N{NO-BREAK SPACE}% of CMDP's choices were random" in decided["HR-UCB beats CMDP"].evidence
 
 
 def test_whether_choices_tend_to_those_of_the_limit():
