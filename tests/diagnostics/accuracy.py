@@ -4,7 +4,6 @@
 """
 
 import math
-from functools import partial
 from typing import NamedTuple
 
 import arviz_stats
@@ -100,23 +99,14 @@ def health(users, references):
     return f"{users:6d} nuts     {divergences} divergences, R-hat ≤ {worst:.4f}, bulk ESS ≥ {least:.0f}"
 
 
-def largest_shifts(sizes=SIZES, say=lambda line: None):
-    """Return by engine how far a posterior mean of θ or φ is from that of nuts at most, in its sds."""
+def main(sizes=SIZES):
     stays = gathered(max(sizes))
-    largest = dict.fromkeys(("laplace", "smc", "svi"), 0.0)
+    print("users  engine   largest shift θ  φ     mean shift θ  φ      ratios of sds θ               φ")
     for users in sizes:
         references = [by_nuts(stays, number, users) for number in range(SETS)]
-        say(health(users, references))
-        for engine in largest:
-            shift, ratio = compare(engine, stays, users, references)
-            say(line(users, engine, shift, ratio))
-            largest[engine] = max(largest[engine], float(shift.max()))
-    return largest
-
-
-def main():
-    print("users  engine   largest shift θ  φ     mean shift θ  φ      ratios of sds θ               φ")
-    largest_shifts(say=partial(print, flush=True))
+        print(health(users, references), flush=True)
+        for engine in ("laplace", "smc", "svi"):
+            print(line(users, engine, *compare(engine, stays, users, references)), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import hrprob
 from hrprob.cli import main
 from hrprob.io import config
 from hrprob.problem.parts import PARTS
-from tests.quoted.extensions import EARLIER, FILES, FOLDER, PAIRS, play
+from tests.quoted.extensions import ALONE, EARLIER, FILES, FOLDER, PAIRS, STAYS, play
 from tests.quoted.texts import records
 
 
@@ -88,6 +88,17 @@ def test_the_readme_counts_its_intervals():
     """All but [0, 0], the interval of two equal policies."""
     assert f"of the {len(PAIRS) + len(EARLIER) - 1} on this page" in readme()
     assert sum(len(rows_of(name)) for name in FILES) == len(PAIRS)
+
+
+def test_what_is_recorded_is_in_the_files():
+    policies = {name: set(config.read(FOLDER / f"{name}.toml").policies) for name in FILES}
+    for pair in [*PAIRS, *EARLIER]:
+        assert pair.policy in policies[pair.name], pair
+        assert pair.other in policies[pair.other_name], pair
+    for name, alone in ALONE.items():
+        assert set(alone) <= policies[name]
+    for name, policy in STAYS.items():
+        assert policy in policies[name]
 
 
 @pytest.fixture(scope="module")

@@ -221,6 +221,11 @@ def random_cost(name: str, users: int) -> dict:
     return total(first.value.max(axis=1) - first.value.mean(axis=1))
 
 
+def infinite() -> dict:
+    users = arrived("infinite")
+    return {"random": total(users.value.max(axis=1) - users.value.mean(axis=1), 30000)}
+
+
 def drifting() -> dict:
     users = 2500
     rates = {name: random_cost(name, users) for name in ("drifting", "independent")}
@@ -296,6 +301,7 @@ EXPLAINED = {
     "reward": reward,
     "within-user": within_user,
     "active": active,
+    "infinite": infinite,
     "mean-variance": lambda: by_means("mean-variance"),
     "threshold": threshold,
     "drifting": drifting,

@@ -131,20 +131,20 @@ def play_all(folder: Path) -> dict:
             pair.key: pair.measure(folder / pair.name, folder / pair.other_name)
             for pair in [*PAIRS, *EARLIER]
         },
-        "regret": {name: _summary(folder / name, policies) for name, policies in _ALONE.items()},
+        "regret": {name: _summary(folder / name, policies) for name, policies in ALONE.items()},
         "spread": {"function": {"Greedy": _spread(regret(folder / "function", "Greedy"))}},
         "until": {name: _until(folder / name) for name in _EARLY},
         "between": {name: _between(folder / name) for name in _EARLY},
-        "lifetime": {name: _lifetime(folder / name, policy) for name, policy in _STAYS.items()},
+        "lifetime": {name: _lifetime(folder / name, policy) for name, policy in STAYS.items()},
         "late rate": {"reward": _late_rate(folder / "reward", "HR-UCB for lifetime")},
     }
 
 
 # Policies whose regret is quoted by itself, and files of which the regret of early users is.
-_ALONE = {"infinite": ("Random",), "sequence": ("LinUCB",)}
+ALONE = {"sequence": ("LinUCB",)}
 _EARLY = ("drifting", "withholding", "independent")
 # Policies under which the mean length of a stay is quoted.
-_STAYS = {"eager": "HR-UCB, lazy", "active": "HR-UCB (K=2), first come"}
+STAYS = {"eager": "HR-UCB, lazy", "active": "HR-UCB (K=2), first come"}
 
 
 def _summary(out: Path, policies: tuple[str, ...]) -> dict:

@@ -1,6 +1,5 @@
 """How recorded values are written in texts."""
 
-import math
 from functools import partial
 
 from hrprob.comparison.estimates import decisive_digits
@@ -36,11 +35,6 @@ def ratio(entry, digits=2):
     return with_interval(entry, digits, value=1)
 
 
-def rounded_up(x, digits=0):
-    """Return a number that the value does not exceed."""
-    return number(math.ceil(x * 10**digits - 1e-9) / 10**digits, digits)
-
-
 FORMATS = {"text": str, "name": "`{}`".format}
 for digits in range(5):
     FORMATS |= {
@@ -50,6 +44,5 @@ for digits in range(5):
         f"ci{digits}": partial(with_interval, digits=digits),
         f"neg{digits}": partial(negated, digits=digits),
         f"ratio{digits}": partial(ratio, digits=digits),
-        f"most{digits}": partial(rounded_up, digits=digits),
         f"percent{digits}": lambda share, digits=digits: number(100 * share, digits),
     }

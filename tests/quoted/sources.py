@@ -151,14 +151,6 @@ def _spread(file: Path) -> dict:
     return {"median": float(np.median(regret)), "worst": float(regret.max())}
 
 
-def engine_accuracy(folder: Path) -> dict:
-    """Return how far each engine is from nuts at most."""
-    # Needs NumPyro, which takes seconds to import.
-    from tests.diagnostics.accuracy import largest_shifts
-
-    return largest_shifts()
-
-
 SOURCES = {
     "reproduce": Source(
         ["reproduce", "--out", "OUT"],
@@ -179,5 +171,4 @@ SOURCES = {
         [], explanations, "why the extensions gain or lose: the truth known, and runs with one thing changed"
     ),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
-    "accuracy": Source([], engine_accuracy, "distances of engines from nuts, 5 data sets of 5 sizes each"),
 }
