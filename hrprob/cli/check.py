@@ -10,13 +10,17 @@ from typing import Any
 from hrprob.cli.fit import add_fit_arguments, columns_of, fit_options, option_names
 from hrprob.cli.jax_setup import prepare_jax
 from hrprob.cli.printing import loading, print_result, printer, shows_progress
-from hrprob.cli.shared import Command, import_modules, named_as_options
+from hrprob.cli.shared import Command, import_modules, named_as_options, result_folder
 
 __all__ = ["COMMAND"]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_fit_arguments(parser, "folder for the page, its figures and check.json")
+    add_fit_arguments(
+        parser,
+        "folder for the page, its figures and check.json",
+        "results/check/NAME for NAME.csv, replacing an earlier check",
+    )
     parser.add_argument("--quick", action="store_true", help="leave out checks that refit the model")
     parser.add_argument(
         "--compare",
@@ -55,12 +59,11 @@ def _run(arguments: argparse.Namespace) -> None:
         say(line)
     if ranking is not None:
         say(f"\n{ranking.sentence}\n{ranking.as_table()}")
-    if arguments.out is not None:
-        with named_as_options("out"):
-            write_checked(checked, arguments.out, sys.argv, ranking)
-        say(f"\npage in {Path(arguments.out, 'check.html')}")
+    out = result_folder(arguments, arguments.file)
+    write_checked(checked, out, sys.argv, ranking)
+    say(f"\npage in {Path(out, 'check.html')}")
     plain = checked.to_plain() | ({} if ranking is None else {"ranking": ranking.to_plain()})
-    print_result(arguments, arguments.out, plain)
+    print_result(arguments, out, plain)
 
 
 COMMAND = Command(

@@ -17,6 +17,7 @@ from hrprob.cli.shared import (
     import_modules,
     named_as_options,
     own_kinds,
+    result_folder,
 )
 
 if TYPE_CHECKING:
@@ -29,11 +30,18 @@ option_names = ("engine", "model", "prior", "seed", "draws")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_fit_arguments(parser, "folder for the posterior, its summary, its quick check and figures")
+    add_fit_arguments(
+        parser,
+        "folder for the posterior, its summary, its quick check and figures",
+        "results/fit/NAME for NAME.csv, replacing an earlier fit",
+    )
+    parser.add_argument(
+        "--prob", type=float, metavar="NUMBER", default=0.9, help="probability of the intervals (%(default)s)"
+    )
     parser.add_argument("--no-check", action="store_true", help="leave out the quick check")
 
 
-def add_fit_arguments(parser: argparse.ArgumentParser, out: str) -> None:
+def add_fit_arguments(parser: argparse.ArgumentParser, out: str, default: str) -> None:
     """Add the data, the model and all that :func:`hrprob.fit` takes; ``out`` says what the folder is for."""
     parser.add_argument(
         "file",
@@ -42,7 +50,7 @@ def add_fit_arguments(parser: argparse.ArgumentParser, out: str) -> None:
         "separators (comma, semicolon, tab, |) and decimal commas are recognised, other columns are not used",
     )
     _add_columns(parser)
-    add_out(parser, out)
+    add_out(parser, out, default)
     for name, default, meaning in (
         ("engine", "nuts", f"posterior engine: {own_kinds('estimation/posterior')}"),
         ("model", "gaussian", f"outcome model: {own_kinds('models')}"),
@@ -55,7 +63,6 @@ def add_fit_arguments(parser: argparse.ArgumentParser, out: str) -> None:
         ("link-offset", 2.0, "offset: the variance where φᵀx = 0"),
         ("bound-theta", 1.0, "bound of ‖θ‖"),
         ("bound-phi", 2.0, "bound of ‖φ‖"),
-        ("prob", 0.9, "probability of the intervals"),
     ):
         parser.add_argument(
             f"--{name}", type=float, metavar="NUMBER", default=number, help=f"{meaning} (%(default)s)"
@@ -114,6 +121,7 @@ def _run(arguments: argparse.Namespace) -> None:
     with named_as_options("prob"):
         check_prob(arguments.prob)
     options = fit_options(arguments)
+    out = result_folder(arguments, arguments.file)
     bounds = {"bounds.theta": "bound-theta", "bounds.phi": "bound-phi"}
 
     def fit_table(table: Table) -> Posterior:
@@ -131,7 +139,7 @@ def _run(arguments: argparse.Namespace) -> None:
     with named_as_options("outcome", "context", "user", "level", "scale", data="FILE"):
         posterior = fit_file(
             arguments.file,
-            arguments.out,
+            out,
             prob=arguments.prob,
             command=sys.argv,
             columns=columns_of(arguments),
@@ -144,13 +152,12 @@ def _run(arguments: argparse.Namespace) -> None:
         say(line)
     for one in checked:
         say(f"\nCan it be trusted on these data? {one}")
-    if arguments.out is not None:
-        thinned = thinning_in_words(posterior)
-        if thinned is not None:
-            say(thinned)
-        say(f"\nresults in {arguments.out}")
+    thinned = thinning_in_words(posterior)
+    if thinned is not None:
+        say(thinned)
+    say(f"\nresults in {out}")
     verdicts = {"check": checked[0].answer.to_plain()} if checked else {}
-    print_result(arguments, arguments.out, to_plain(posterior, arguments.prob) | verdicts)
+    print_result(arguments, out, to_plain(posterior, arguments.prob) | verdicts)
 
 
 def columns_of(arguments: argparse.Namespace) -> Any:
