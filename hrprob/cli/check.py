@@ -37,9 +37,12 @@ def _run(arguments: argparse.Namespace) -> None:
         from hrprob.fitting.checks.ranking import rank
         from hrprob.fitting.fit import fit
         from hrprob.fitting.table import read_table
+        from hrprob.models import make_model
 
     options = fit_options(arguments)
-    models = [] if arguments.compare is None else [name.strip() for name in arguments.compare.split(",")]
+    names = [] if arguments.compare is None else arguments.compare.split(",")
+    with named_as_options(model="compare"):
+        models = [make_model(name.strip()) for name in names]
     with named_as_options("outcome", "context", "user", "level", "scale", data="FILE"):
         table = read_table(arguments.file, columns_of(arguments), arguments.scale)
 
@@ -49,10 +52,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
     posterior = posterior_of()
     checked = posterior.check(quick=arguments.quick)
-    others = []
-    for model in models:
-        with named_as_options(model="compare"):
-            others.append(posterior_of(model=model))
+    others = [posterior_of(model=model) for model in models]
     ranking = rank([posterior, *others]) if others else None
     say = printer(arguments)
     for line in checked.answer.lines():
