@@ -26,7 +26,7 @@ import xarray
 
 from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
-from hrprob.diagnostics.clustered import cluster_coverage
+from hrprob.diagnostics.clustered import cluster_coverage, shares_of_error
 from hrprob.diagnostics.drawing import plot_pit
 from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
@@ -44,8 +44,8 @@ __all__ = ["LEVELS", "REGIONS", "Calibration", "CalibrationResult", "coverage", 
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 REGIONS = ("all", "low", "high", "explored", "rare", "served")
-# The level that verdicts are about, and the share of the error rate that is spent on it.
-_LEVEL, _ON_LEVEL = 0.9, 0.8
+# The level that verdicts are about.
+_LEVEL = 0.9
 # A coverage is called right if a difference of this size would be detected.
 _DETECTABLE = 0.06
 
@@ -132,7 +132,7 @@ def coverage(pit: xarray.Dataset, levels: Sequence[float] = LEVELS) -> xarray.Da
         [uniformity_p_value(of_users) for of_users in pit.pit.sel(point=point).values]
         for point in ("fresh 1", "served")
     ]
-    significance = ERROR_RATE * _shares_of_error(at) / pit.sizes["users"]
+    significance = ERROR_RATE * shares_of_error(at, _LEVEL) / pit.sizes["users"]
     others = [significance / (len(masks) - 1)] * (len(masks) - 1)
     return xarray.Dataset(
         {
@@ -156,21 +156,6 @@ def coverage(pit: xarray.Dataset, levels: Sequence[float] = LEVELS) -> xarray.Da
             "data_sets": pit.sizes["data_set"],
         },
     )
-
-
-def _shares_of_error(levels: np.ndarray) -> np.ndarray:
-    """Return the share of the error rate that is spent on each level: most of it on the one that verdicts are about.
-
-    Examples
-    --------
-    >>> _shares_of_error(np.array([0.5, 0.9, 0.95])).tolist()
-    [0.1, 0.8, 0.1]
-    """
-    if _LEVEL not in levels:
-        return np.full(levels.size, 1.0 / levels.size)
-    other = (1.0 - _ON_LEVEL) / max(levels.size - 1, 1)
-    shares = np.where(levels == _LEVEL, _ON_LEVEL if levels.size > 1 else 1.0, other)
-    return np.round(shares, 12)
 
 
 def _masks(pit: xarray.Dataset) -> dict[str, np.ndarray]:

@@ -15,7 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-__all__ = ["Coverage", "cluster_coverage"]
+__all__ = ["Coverage", "cluster_coverage", "shares_of_error"]
+
+
+# The share of the error rate that is spent on the level that verdicts are about.
+_ON_LEVEL = 0.8
 
 
 class Coverage(NamedTuple):
@@ -78,3 +82,18 @@ def _two_sided(hits: np.ndarray, trials: np.ndarray, probability: np.ndarray) ->
     many = special.betainc(np.maximum(hits, 1e-300), trials - hits + 1.0, probability)
     few, many = np.where(hits >= trials, 1.0, few), np.where(hits <= 0.0, 1.0, many)
     return np.minimum(1.0, 2.0 * np.minimum(few, many))
+
+
+def shares_of_error(levels: np.ndarray, judged: float) -> np.ndarray:
+    """Return the share of the error rate that is spent on each level: most of it on the one that verdicts are about.
+
+    Examples
+    --------
+    >>> shares_of_error(np.array([0.5, 0.9, 0.95]), 0.9).tolist()
+    [0.1, 0.8, 0.1]
+    """
+    if judged not in levels:
+        return np.full(levels.size, 1.0 / levels.size)
+    other = (1.0 - _ON_LEVEL) / max(levels.size - 1, 1)
+    shares = np.where(levels == judged, _ON_LEVEL if levels.size > 1 else 1.0, other)
+    return np.round(shares, 12)
