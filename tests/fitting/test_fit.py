@@ -8,7 +8,7 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob._core.records import with_fields
 from hrprob.estimation.posterior.inference import Draws
-from hrprob.fitting.fit import _data
+from hrprob.fitting.conditioning import model_data
 from hrprob.models import priors
 from hrprob.noise import StudentT, TruncatedNormal
 from tests.fitting.example import ROUNDS
@@ -157,6 +157,6 @@ def test_independent_fits_of_smc_are_chains(table):
 
 
 def test_data_of_normal_outcomes_are_summed_by_stay(table, posterior):
-    assert _data(posterior.target, table).rounds.tolist() == [2.0] * (ROUNDS // 2)
+    assert model_data(posterior.target, table).rounds.tolist() == [2.0] * (ROUNDS // 2)
     student = with_fields(posterior.target, model=hrprob.models.make_model("student-t"))
-    assert _data(student, table).r.shape == (ROUNDS, 1)
+    assert model_data(student, table).r.shape == (ROUNDS, 1)

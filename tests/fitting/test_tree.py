@@ -51,6 +51,7 @@ def test_a_tree_has_what_arviz_looks_for(table, posterior):
         "posterior_predictive",
         "prior",
         "prior_predictive",
+        "log_prior",
         "observed_data",
         "constant_data",
     }
