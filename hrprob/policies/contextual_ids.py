@@ -57,6 +57,7 @@ from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, clip_values, register
 from hrprob.policies.learners import WeightedLearner, WeightedState
+from hrprob.policies.offers import Prediction
 
 __all__ = ["ContextualIDS", "information", "quasi_normal"]
 
@@ -156,6 +157,10 @@ class ContextualIDS(WeightedLearner):
             state.regret + step * (regret - state.regret),
             state.gain + step * (gain - state.gain),
         )
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+        """Return what follows from the estimates."""
+        return super().predict(state.learned, contexts, beta)
 
     def _gain(self, moments: Moments, beta: jax.Array) -> jax.Array:
         known = self.known

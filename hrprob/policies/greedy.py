@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from hrprob._core.records import record
 from hrprob.policies.base import Seen, register
 from hrprob.policies.learners import GLSELearner, GLSEState
+from hrprob.policies.offers import Prediction
 
 __all__ = ["CountedState", "CountingGreedy", "Greedy"]
 
@@ -67,6 +68,10 @@ class CountingGreedy(Greedy):
     def greedy(self, state: CountedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value at the estimates."""
         return super().select(state.learned, key, contexts, beta)
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+        """Return what follows from the estimates."""
+        return super().predict(state.learned, contexts, beta)
 
     def update(self, state: Any, seen: Seen) -> Any:
         """Update the estimates."""

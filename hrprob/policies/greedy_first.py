@@ -30,6 +30,7 @@ from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import eigh
 from hrprob.policies.base import Seen, register
 from hrprob.policies.learners import WeightedState
+from hrprob.policies.offers import Prediction
 from hrprob.policies.radii.base import Radii
 from hrprob.policies.schedule import refit_times
 from hrprob.policies.weighted import HRUCBWeighted
@@ -99,6 +100,10 @@ class GreedyFirst(HRUCBWeighted):
             state.offered + offered,
             state.exploring,
         )
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+        """Return what follows from the estimates."""
+        return super().predict(state.learned, contexts, beta)
 
     def depart(self, state: GreedyFirstState, user: jax.Array) -> GreedyFirstState:
         """Check the diversity at the scheduled users."""

@@ -24,6 +24,7 @@ from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
 from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, register
+from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
 from hrprob.problem import Problem
 
@@ -139,8 +140,7 @@ class ThompsonHomoscedastic(Learner):
     def select(self, state: NormalState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the value at one draw of θ and σ²."""
         by_variance, by_theta = jax.random.split(key)
-        mean = contract(state.covariance, state.sum_rx)
-        rest = self.shape * self.known.link(0.0) + 0.5 * (state.squares - contract(mean, state.sum_rx))
+        mean, rest = self._centre(state)
         variance = rest / jax.random.gamma(by_variance, self.shape + 0.5 * state.sample_size)
         factor = cholesky(state.covariance)
         noise = jax.random.normal(by_theta, mean.shape)
@@ -155,3 +155,16 @@ class ThompsonHomoscedastic(Learner):
             state.sum_rx + seen.total * seen.context,
             state.squares + seen.squares,
         )
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+        """Return what follows from the posterior mean of θ and the inverse of that of 1/σ²."""
+        mean, rest = self._centre(state)
+        u = contract(contexts, mean)
+        variance = rest / (self.shape + 0.5 * state.sample_size)
+        return predicted(self.known, u, jnp.broadcast_to(variance, u.shape), beta)
+
+    def _centre(self, state: NormalState) -> tuple[jax.Array, jax.Array]:
+        """Return the posterior mean of θ, and the rate of the posterior of 1/σ²."""
+        mean = contract(state.covariance, state.sum_rx)
+        rest = self.shape * self.known.link(0.0) + 0.5 * (state.squares - contract(mean, state.sum_rx))
+        return mean, rest
