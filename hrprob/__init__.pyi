@@ -110,3 +110,4 @@ from .comparison.sequential import decide as decide
 
 # Who is served?
 from .live.agent import Agent as Agent
+from .live.stays import Decision as Decision
