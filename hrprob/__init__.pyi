@@ -111,3 +111,5 @@ from .comparison.sequential import decide as decide
 # Who is served?
 from .live.agent import Agent as Agent
 from .live.stays import Decision as Decision
+from .live.evaluation.evaluate import evaluate as evaluate
+from .live.evaluation.logged import LoggedStays as LoggedStays

@@ -7,6 +7,7 @@ everything else departures. With one user at a time the two are the same. Warm-u
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time as clock
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,7 @@ import numpy as np
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob.live.checks import check_contexts, check_left, check_level, check_outcome, check_time
-from hrprob.live.decisions import Decisions, arrival_numbers, with_samples
+from hrprob.live.decisions import Chosen, Decisions, arrival_numbers, with_samples
 from hrprob.live.saving import Kept
 from hrprob.live.settings import AgentSettings
 from hrprob.live.stays import Decision, Stay, User, decision_of
@@ -105,6 +106,8 @@ class Serving:
             return None
         if self.policy.eager or stay.warming:
             stay = self._next_round(stay)
+        elif stay.rounds == 1:
+            stay = stay.keep()
         self._put(user, stay)
         return decision_of(user, stay)
 
@@ -117,9 +120,13 @@ class Serving:
         return stay._replace(arrival=arrival, chosen=chosen, budget=self.samples + float(chosen[1]))
 
     def _part(self, user: User, stay: Stay, *, left: bool) -> None:
+        """Let a user go."""
+        self._finish(stay, left=left)
+        self._put(user, None)
+
+    def _finish(self, stay: Stay, *, left: bool) -> None:
         """Learn from the rounds since the last update, and tell the policy that the user is gone."""
         self._learn(stay, left=left, gone=True)
-        self._put(user, None)
         if stay.warming:
             self._warmed += 1
             due = self._warmed == self._warmup and 0 in self._pauses
@@ -141,6 +148,27 @@ class Serving:
             return self._decisions.learn(
                 stay.arrival, stay.chosen, numbers, stay.outcomes, stay.own, gone=gone
             )
+
+    def _learn_from(
+        self,
+        contexts: np.ndarray,
+        served_as: np.ndarray,
+        beta: float,
+        action: int,
+        outcomes: list[float],
+        left: bool,
+    ) -> None:
+        """Learn from a stay that somebody else served, all rounds of it, as from a user who came and went; not logged."""
+        with self._whole_call():
+            self.users += 1
+            self.samples += len(outcomes)
+            arrival = arrival_numbers(contexts, served_as, beta, self.users, self.samples, False)
+            chosen = np.zeros(len(Chosen._fields))
+            chosen[0] = action
+            stay = Stay(self.users, False, beta, arrival, chosen, math.inf, self._decisions.nobody, 0.0)
+            for outcome in outcomes:
+                stay = stay.take(outcome, 0.0, sampled=True)
+            self._finish(stay, left=left)
 
     def _silent(self, now: float, timeout: float) -> tuple[User, ...]:
         """Return users whose last outcome is older than the timeout, the most silent first."""

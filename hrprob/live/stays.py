@@ -17,6 +17,9 @@ User = str | int | None
 """What a user is called; None is the one user of :meth:`~hrprob.Agent.arrive`."""
 
 
+_PROBABILITY = Chosen._fields.index("probability")
+
+
 class Stay(NamedTuple):
     """A user who is present, and the rounds since the policy last learned."""
 
@@ -53,6 +56,12 @@ class Stay(NamedTuple):
             outcomes=(*self.outcomes, outcome) if first else self.outcomes,
         )
 
+    def keep(self) -> Stay:
+        """Return the stay with the action of its first round kept: from now on its probability is 1."""
+        chosen = self.chosen.copy()
+        chosen[_PROBABILITY] = 1.0
+        return self._replace(chosen=chosen)
+
     def learned(self, own: tuple[Any, ...]) -> Stay:
         """Return the stay once the policy has learned from its rounds so far."""
         return self._replace(own=own, played=0, sampled=0, total=0.0, squares=0.0, outcomes=())
@@ -70,7 +79,7 @@ class Decision:
         What to serve.
     probability : float
         The probability with which the policy selects this action for this user in its present state: 1 for a policy that does
-        not draw. Thompson sampling and policies that average over posterior draws have no closed form; theirs is estimated
+        not draw, and in later rounds of a stay whose action is kept. Thompson sampling and policies that average over posterior draws have no closed form; theirs is estimated
         from ``propensity_draws`` further selections (:meth:`hrprob.Policy.probability`).
     mean, sd : float or None
         Estimated mean and standard deviation of the outcome; None where the policy has no estimate.

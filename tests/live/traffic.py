@@ -39,7 +39,7 @@ def go_on(agent: hrprob.Agent, seed: int, decisions: int, most: int = 12) -> lis
     while len(answers) < decisions:
         now += float(rng.exponential())
         present = agent.present
-        if len(present) < most and rng.random() < 0.4 or not present:
+        if (len(present) < most and rng.random() < 0.4) or not present:
             offered = sorted(rng.choice(ACTIONS, size=rng.integers(1, ACTIONS + 1), replace=False).tolist())
             contexts = SETS[0] if fixed else rng.uniform(-0.5, 0.5, size=(ACTIONS, DIMENSION))
             beta = same_level if fixed else float(rng.uniform(-1, 1))
