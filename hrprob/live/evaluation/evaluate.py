@@ -25,7 +25,7 @@ __all__ = ["Estimate", "Evaluation", "evaluate"]
 
 CANNOT_TELL = "this log cannot tell"
 # Below this effective number of stays the normal intervals were found to cover too seldom.
-LEAST_STAYS = 100.0
+LEAST_STAYS = 200.0
 # A single stay may carry this share of all weight.
 _MOST_SHARE = 0.05
 
@@ -235,14 +235,21 @@ def _fixed_sample(
         return [Estimate(name, reason=reason) for name in names]
     found = [_estimate("ips", ips(log, weights, reward=reward), level)]
     found.append(_estimate("self-normalised", self_normalised(log, weights, reward=reward), level))
-    if weights.complete.all():
-        found.insert(0, _estimate("replay", replay(log, weights, reward=reward, seed=seed), level))
-    else:
-        found.insert(0, Estimate("replay", reason="some stays are censored, and replay needs whole ones"))
+    found.insert(0, _replayed(log, weights, level, reward=reward, seed=seed))
     if np.any(np.isnan(log.beta)):
         return [*found, Estimate("doubly-robust", reason="levels are hidden, and the model needs them")]
     scores = doubly_robust(log, target, weights, horizon, link, reward=reward)
     return [*found, _estimate("doubly-robust", scores, level)]
+
+
+def _replayed(log: LoggedStays, weights: Weights, level: float, *, reward: bool, seed: int) -> Estimate:
+    if not weights.complete.all():
+        return Estimate("replay", reason="some stays are censored, and replay needs whole ones")
+    scores = replay(log, weights, reward=reward, seed=seed)
+    accepted = int(np.count_nonzero(scores.influence))
+    if accepted < LEAST_STAYS:
+        return Estimate("replay", reason=f"it accepts {accepted} stays, fewer than {LEAST_STAYS:g}")
+    return _estimate("replay", scores, level)
 
 
 def _why_not(weights: Weights) -> str | None:

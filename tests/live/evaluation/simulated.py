@@ -62,20 +62,22 @@ def draw_log(rng, users, case):
         propensity = logger[everyone, action] if case.eager or not number else np.ones(users)
         x = contexts[everyone, action]
         outcome = x @ THETA + np.sqrt(x @ PHI + OFFSET) * rng.normal(size=users)
-        rows += [
-            (user, number, action[user], propensity[user], outcome[user]) for user in np.flatnonzero(present)
-        ]
+        here = np.flatnonzero(present)
+        rows.append(
+            np.stack([here, np.full(here.size, number), action[here], propensity[here], outcome[here]])
+        )
         lengths += present
         left |= present & (outcome < beta)
         present = present & (outcome >= beta) & (rng.random(users) >= case.censored)
         if not present.any():
             break
-    table = np.array(sorted(rows))
-    of_rounds = table[:, 2].astype(int), table[:, 3], table[:, 4]
+    owner, number, action, propensity, outcome = np.concatenate(rows, axis=1)
+    order = np.lexsort((number, owner))
+    of_rounds = (action.astype(int)[order], propensity[order], outcome[order])
     return LoggedStays(contexts, beta, lengths, *of_rounds, left)
 
 
-def truth(horizon, reward=False, users=400_000):
+def truth(horizon, reward=False, users=2_000_000):
     """Return the target's value, averaged over many users: exact but for the average over contexts."""
     contexts, beta = draw_users(np.random.default_rng(99), users)
     p = leaving(contexts, beta)

@@ -127,13 +127,13 @@ def write_csv(path, log):
 
 
 def test_from_a_file_and_on_the_command_line(tmp_path, capsys):
-    log, path = draw_log(np.random.default_rng(4), 400, Case(False, 1 / ACTIONS)), tmp_path / "log.csv"
+    log, path = draw_log(np.random.default_rng(4), 1200, Case(False, 1 / ACTIONS)), tmp_path / "log.csv"
     write_csv(path, log)
     options = ["--policy", "greedy", "--learn", "0.4", "--horizon", "5", "--json"]
     assert main(["evaluate", str(path), *options]) == 0
     printed = json.loads(capsys.readouterr().out)["result"]
     found = hrprob.evaluate(log, "greedy", learn=0.4, horizon=5)
-    assert printed["users"] == found.users == 240
+    assert printed["users"] == found.users == 720
     assert printed["estimates"][1]["value"] == pytest.approx(found["ips"].value)
     assert main(["evaluate", str(path), "--policy", "gredy"]) == 2
     assert "did you mean `greedy`" in capsys.readouterr().err
