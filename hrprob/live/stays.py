@@ -91,6 +91,14 @@ class Decision:
         Which round of the stay it is, from 1.
     warmup : bool
         Whether the action was drawn uniformly for a warm-up user.
+
+    Examples
+    --------
+    >>> import hrprob
+    >>> agent = hrprob.Agent(hrprob.Random(), dimension=2, actions=4)
+    >>> decision = agent.select("ann", [[0.6, 0.0], [0.0, 0.6], [0.3, 0.3], [0.1, 0.2]], beta=0.0)
+    >>> decision.probability, decision.round, decision.mean is None
+    (0.25, 1, True)
     """
 
     user: User
