@@ -39,7 +39,7 @@ from hrprob._core.records import describe, record, set_frozen, with_fields
 from hrprob._core.registry import Registry
 from hrprob._core.tables import to_toml
 from hrprob.policies.assumptions import ASSUMED
-from hrprob.policies.offers import Offer, Prediction, unknown_prediction
+from hrprob.policies.offers import Offer, Prediction, depends_on, unknown_prediction
 from hrprob.problem import Known, Problem
 
 __all__ = ["LONGEST", "POLICIES", "Policy", "Seen", "clip_values", "make_policy", "register"]
@@ -213,6 +213,8 @@ class Policy:
         def again(key: jax.Array) -> jax.Array:
             return self.select_among(state, key, offer)
 
+        if not depends_on(again, key):
+            return jnp.ones(())
         same = jax.vmap(again)(jax.random.split(key, draws)) == action
         return (jnp.sum(jnp.where(same, 1.0, 0.0)) + 1.0) / (draws + 1.0)
 

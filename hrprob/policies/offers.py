@@ -7,14 +7,16 @@ tell actions apart by their numbers, or draw them uniformly, leave the absent on
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
+import jax.extend
 import jax.numpy as jnp
 
 from hrprob.problem import Known
 
-__all__ = ["Offer", "Prediction", "nth_offered", "predicted", "unknown_prediction"]
+__all__ = ["Offer", "Prediction", "depends_on", "nth_offered", "predicted", "unknown_prediction"]
 
 
 class Offer(NamedTuple):
@@ -72,3 +74,18 @@ def nth_offered(offered: jax.Array, number: jax.Array) -> jax.Array:
     3
     """
     return jnp.argmax(jnp.cumsum(offered) > number)
+
+
+def depends_on(function: Callable[[Any], Any], argument: Any) -> bool:
+    """Return whether any operation of a function uses its argument; False is certain, True is not.
+
+    Examples
+    --------
+    >>> depends_on(lambda x: jnp.zeros(2) + 1.0, 3.0), depends_on(lambda x: 2.0 * x, 3.0)
+    (False, True)
+    """
+    traced = jax.make_jaxpr(function)(argument).jaxpr
+    given = set(traced.invars)
+    used = [name for step in traced.eqns for name in step.invars] + list(traced.outvars)
+    # Literals cannot be hashed.
+    return any(name in given for name in used if isinstance(name, jax.extend.core.Var))
