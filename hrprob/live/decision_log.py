@@ -34,7 +34,7 @@ import numpy as np
 from hrprob._core.errors import InvalidInput
 from hrprob.io.locking import locked
 
-__all__ = ["DecisionLog", "plain", "read_log"]
+__all__ = ["DecisionLog", "plain", "read_log", "well_formed"]
 
 FORMAT, VERSION = "hrprob decisions", 1
 
@@ -89,6 +89,18 @@ class DecisionLog:
     def close(self) -> None:
         """Close the file and let other processes write to it."""
         self._held.close()
+
+
+@contextlib.contextmanager
+def well_formed(field: str, path: str | Path) -> Iterator[None]:
+    """Turn the error of a file that has something else where a field is expected into one that names the file."""
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        why = f"it is damaged, or was not written by hrprob ({type(error).__name__}: {error})"
+        raise InvalidInput(field, "must be as hrprob writes it", str(path), why) from None
 
 
 def plain(value: Any) -> Any:

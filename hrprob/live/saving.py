@@ -30,6 +30,7 @@ import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.files import clear_leftovers, sync, whole_file
+from hrprob.live.decision_log import well_formed
 from hrprob.live.settings import AgentSettings
 from hrprob.live.stays import Stay, User
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS
@@ -95,12 +96,13 @@ def read(path: Path) -> Kept:
         raise InvalidInput(
             "path", "must be a saved agent", str(path), f"it cannot be read: {error}"
         ) from None
-    leaves = [arrays[f"state/{i}"] for i in range(sum(name.startswith("state/") for name in names))]
-    of_stays = {name.removeprefix("stays/"): arrays[name] for name in names if name.startswith("stays/")}
-    stays = dict(zip(facts["users"], _stays_of(of_stays), strict=True))
-    return Kept(
-        AgentSettings.from_described(facts["settings"]), facts["counts"], arrays["key"], leaves, stays
-    )
+    with well_formed("path", path):
+        leaves = [arrays[f"state/{i}"] for i in range(sum(name.startswith("state/") for name in names))]
+        of_stays = {name.removeprefix("stays/"): arrays[name] for name in names if name.startswith("stays/")}
+        stays = dict(zip(facts["users"], _stays_of(of_stays), strict=True))
+        return Kept(
+            AgentSettings.from_described(facts["settings"]), facts["counts"], arrays["key"], leaves, stays
+        )
 
 
 def _array(content: bytes) -> np.ndarray:

@@ -195,3 +195,16 @@ def test_what_cannot_be_written_down_cannot_be_saved(tmp_path):
     agent = make_agent(hrprob.EpsilonGreedy(), contexts=contexts)
     with pytest.raises(InvalidInput, match="something that can be written down"):
         agent.save(tmp_path / "agent.zip")
+
+
+def test_files_that_are_damaged_are_named(tmp_path):
+    log, saved = tmp_path / "decisions.jsonl", tmp_path / "agent.zip"
+    log.write_text('{"log": "hrprob decisions", "version": 1, "events": 0, "agent": {"dimension": 2}}\n')
+    with pytest.raises(InvalidInput, match="`log` must be as hrprob writes it"):
+        hrprob.Agent.rebuild(log)
+    with pytest.raises(InvalidInput, match="`log` must be as hrprob writes it"):
+        hrprob.evaluate(log, "greedy")
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.writestr("agent.json", json.dumps({"format": "hrprob agent", "version": 1}))
+    with pytest.raises(InvalidInput, match="`path` must be as hrprob writes it"):
+        hrprob.Agent.load(saved)

@@ -31,7 +31,7 @@ import numpy as np
 from hrprob._core.errors import InvalidInput
 from hrprob._core.tables import NOTHING, read_number
 from hrprob.fitting.csv_files import read_file
-from hrprob.live.decision_log import read_log
+from hrprob.live.decision_log import read_log, well_formed
 from hrprob.live.evaluation.logged import LoggedStays
 
 __all__ = ["as_log"]
@@ -75,7 +75,10 @@ def as_log(log: Any) -> LoggedStays:
         remedy = "the path of a CSV file or of an agent's log, or a LoggedStays"
         raise InvalidInput("log", "must be a log of rounds", type(log).__name__, remedy)
     path = Path(log)
-    return _from_decisions(path) if path.suffix == ".jsonl" else _from_csv(path)
+    if path.suffix != ".jsonl":
+        return _from_csv(path)
+    with well_formed("log", path):
+        return _from_decisions(path)
 
 
 def _from_decisions(path: Path) -> LoggedStays:
@@ -116,9 +119,16 @@ def _from_csv(path: Path) -> LoggedStays:
         raise InvalidInput("log", "must say who left", str(path), remedy)
     shape = _shape(names, path)
     rounds = _Rounds()
-    for line in reader:
-        cells = {str(name).strip(): (cell or "").strip() for name, cell in line.items() if name is not None}
-        _add_line(rounds, cells, shape, f"line {reader.line_num} of {path}")
+    try:
+        for line in reader:
+            cells = {
+                str(name).strip(): (cell or "").strip() for name, cell in line.items() if name is not None
+            }
+            _add_line(rounds, cells, shape, f"line {reader.line_num} of {path}")
+    except csv.Error as error:
+        raise InvalidInput(
+            "log", "must be a CSV file", str(path), f"line {reader.line_num}: {error}"
+        ) from None
     return rounds.log()
 
 
