@@ -18,7 +18,7 @@ from typing import Any, Self
 from hrprob._core.errors import InvalidInput
 from hrprob._core.keywords import nearest_keywords
 from hrprob.live import replay, saving
-from hrprob.live.checks import check_time, check_user
+from hrprob.live.checks import check_row, check_time, check_user
 from hrprob.live.decision_log import DecisionLog, read_log
 from hrprob.live.saving import Kept
 from hrprob.live.serving import COUNTS, Serving
@@ -207,9 +207,7 @@ class Agent(Serving):
         time : float, optional
             When it was, in seconds; by default now.
         """
-        rows = [(*row, None)[:3] for row in outcomes]
-        for user, _, _ in rows:
-            check_user(user)
+        rows = [check_row(row) for row in outcomes]
         with self._whole_call():
             return self._update(rows, time)
 

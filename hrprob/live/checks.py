@@ -11,7 +11,15 @@ import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_number
 
-__all__ = ["check_contexts", "check_left", "check_level", "check_outcome", "check_time", "check_user"]
+__all__ = [
+    "check_contexts",
+    "check_left",
+    "check_level",
+    "check_outcome",
+    "check_row",
+    "check_time",
+    "check_user",
+]
 
 # Sums of squares of such outcomes, and their products with contexts, are finite.
 _LARGEST_OUTCOME = 1e100
@@ -21,6 +29,15 @@ def check_user(user: Any) -> None:
     """Raise unless a name can be written to a log and read again."""
     if isinstance(user, bool) or not isinstance(user, str | int):
         raise InvalidInput("user", "must be text or a whole number", user, "it names one user")
+
+
+def check_row(row: Any) -> tuple[Any, Any, Any]:
+    """Return user, outcome and whether the user left, from two or three of them."""
+    if not isinstance(row, tuple | list) or len(row) not in (2, 3):
+        must = "must be (user, outcome) or (user, outcome, left) each"
+        raise InvalidInput("outcomes", must, row, "left is needed where levels are hidden")
+    check_user(row[0])
+    return (row[0], row[1], row[2] if len(row) == 3 else None)
 
 
 def check_time(time: Any, now: float) -> float:

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.files import sync
 from hrprob.io.locking import locked
 
 __all__ = ["DecisionLog", "plain", "read_log", "well_formed"]
@@ -64,6 +65,8 @@ class DecisionLog:
                 "log", "must be a file that can be written", str(path), error.strerror or str(error)
             ) from None
         self._held.callback(os.close, self._file)
+        if durable:
+            sync(path.parent)
         self._size = _whole_lines(path)
         os.ftruncate(self._file, self._size)
 

@@ -117,6 +117,8 @@ def test_outcomes_that_come_together_count_all_or_none():
         agent.select(user, np.full((4, 3), 0.1), 0.0)
     with pytest.raises(InvalidInput, match="`outcome`"):
         agent.update_many([("ann", 0.5), ("bob", -1.0), ("ann", float("nan"))])
+    with pytest.raises(InvalidInput, match="`outcomes` must be"):
+        agent.update_many([("ann",)])
     assert (agent.samples, agent.present) == (0, ("ann", "bob"))
     decisions = agent.update_many([("ann", 0.5), ("bob", -1.0), ("ann", 0.2)])
     assert [decision and decision.round for decision in decisions] == [2, None, 3]
@@ -157,6 +159,8 @@ def test_probabilities_are_frequencies(policy):
     agent, offered = make_agent(policy), [0, 2, 3]
     contexts = np.random.default_rng(1).uniform(-0.5, 0.5, size=(3, 3))
     served = [agent.select(user, contexts, 0.0, actions=offered) for user in range(900)]
+    # The action is kept: in later rounds there is nothing to choose.
+    assert agent.update(0, 1.0).probability == 1.0
     said = {decision.action: decision.probability for decision in served}
     assert set(said) == set(offered)
     assert sum(said.values()) == pytest.approx(1.0)
