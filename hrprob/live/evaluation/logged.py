@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.keywords import nearest_fields
 
 __all__ = ["LoggedStays"]
 
 
+@nearest_fields
 @dataclass(frozen=True, eq=False)
 class LoggedStays:
     """Stays in the order of their arrival; their rounds stand one after the other.
