@@ -11,7 +11,7 @@ in which they leave: Γ counts arrivals, everything else departures. With one us
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -227,7 +227,7 @@ class Agent(Serving):
                 stay = self._stays[user]
                 self._part(user, stay._replace(played=stay.played + 1) if reneged else stay, left=reneged)
             if silent:
-                self._record({"event": "expire", "time": now, "users": list(silent)})
+                self._record(lambda: {"event": "expire", "time": now, "users": list(silent)})
             return silent
 
     # One user at a time.
@@ -273,7 +273,7 @@ class Agent(Serving):
         with self._whole_call():
             if user in self._stays:
                 self._part(user, self._stays[user], left=False)
-                self._record({"event": "leave", "user": user})
+                self._record(lambda: {"event": "leave", "user": user})
 
     # What is kept.
 
@@ -354,10 +354,10 @@ class Agent(Serving):
             raise
         self._log = log
 
-    def _record(self, event: dict[str, Any]) -> None:
+    def _record(self, event: Callable[[], dict[str, Any]]) -> None:
         super()._record(event)
         if self._log is not None:
-            self._log.append(event)
+            self._log.append(event())
 
     def _repeat(self, event: dict[str, Any]) -> Any:
         """Make one call of a log again and return its answer."""

@@ -72,7 +72,7 @@ def _choose(
         action = jnp.where(warming > 0, random, action)
         probability = jnp.where(warming > 0, 1.0 / number, probability)
     quota = policy.quota(state, samples, users, offer.contexts[action])
-    expected = (part[action] for part in policy.predict(state, offer.contexts, offer.beta))
+    expected = policy.predict(state, offer.contexts, offer.beta, action)
     chosen = Chosen(action.astype(float), jnp.asarray(quota, float), probability, *expected)
     return jax.random.key_data(following), jnp.stack(chosen)
 

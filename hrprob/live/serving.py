@@ -10,7 +10,7 @@ import contextlib
 import math
 import threading
 import time as clock
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -53,8 +53,8 @@ class Serving:
         if kept is not None:
             vars(self).update(kept.counts)
 
-    def _record(self, event: dict[str, Any]) -> None:
-        """Count a call, and let a subclass write it down."""
+    def _record(self, event: Callable[[], dict[str, Any]]) -> None:
+        """Count a call, and let a subclass write it down; what to write is made only if somebody does."""
         self.events += 1
 
     def _arrive(
@@ -76,18 +76,24 @@ class Serving:
         stay = Stay(self.users, warming, level, arrival, chosen, budget, own, now)
         self._put(user, stay)
         decision = decision_of(user, stay)
-        event = {"event": "select", "user": user, "contexts": array[served_as == np.arange(self.actions)]}
-        offers = np.flatnonzero(served_as == np.arange(self.actions))
-        event |= {"beta": level, "actions": offers, "time": now, "decision": vars(decision)}
+
+        def event() -> dict[str, Any]:
+            offers = np.flatnonzero(served_as == np.arange(self.actions))
+            given = {"contexts": array[offers], "beta": level, "actions": offers, "time": now}
+            return {"event": "select", "user": user, **given, "decision": vars(decision)}
+
         self._record(event)
         return decision
 
     def _update(self, rows: list[tuple[Any, ...]], time: float | None) -> list[Decision | None]:
         now = check_time(time, clock.time())
         decisions = [self._observe(user, outcome, left, now) for user, outcome, left in rows]
-        plain = [None if decision is None else vars(decision) for decision in decisions]
-        told = [[user, float(outcome), left] for user, outcome, left in rows]
-        self._record({"event": "update", "outcomes": told, "time": now, "decisions": plain})
+
+        def event() -> dict[str, Any]:
+            told = [[user, float(outcome), left] for user, outcome, left in rows]
+            return {"event": "update", "outcomes": told, "time": now, "decisions": decisions}
+
+        self._record(event)
         return decisions
 
     def _observe(self, user: User, outcome: Any, left: bool | None, now: float) -> Decision | None:

@@ -218,9 +218,9 @@ class Policy:
         same = jax.vmap(again)(jax.random.split(key, draws)) == action
         return (jnp.sum(jnp.where(same, 1.0, 0.0)) + 1.0) / (draws + 1.0)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
-        """Return what the policy expects of actions with these contexts (actions, d); by default it estimates nothing."""
-        return unknown_prediction(contexts)
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what the policy expects of one of the actions, of contexts (actions, d); by default it estimates nothing."""
+        return unknown_prediction()
 
     def values_per_user(self) -> int:
         """Return how many values of actions one choice computes."""

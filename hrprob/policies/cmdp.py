@@ -126,12 +126,12 @@ class CMDP(Policy):
         unknown, _ = self._unknown_and_value(state, self.placed.cell(offer.contexts, offer.beta))
         return 1.0 / jnp.maximum(jnp.sum(unknown & offer.offered), 1)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return the share of rounds in the user's cell after which users left; outcomes are not estimated."""
-        cell, nothing = self.placed.cell(contexts, beta), super().predict(state, contexts, beta)
+        cell, nothing = self.placed.cell(contexts, beta), super().predict(state, contexts, beta, action)
         return nothing._replace(
-            reneging=state.departures[cell] / state.rounds[cell],
-            lifetime=state.rounds[cell] / state.departures[cell],
+            reneging=state.departures[cell, action] / state.rounds[cell, action],
+            lifetime=state.rounds[cell, action] / state.departures[cell, action],
         )
 
     def _unknown_and_value(self, state: CMDPState, cell: jax.Array) -> tuple[jax.Array, jax.Array]:

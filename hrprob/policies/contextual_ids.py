@@ -158,9 +158,9 @@ class ContextualIDS(WeightedLearner):
             state.gain + step * (gain - state.gain),
         )
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the estimates."""
-        return super().predict(state.learned, contexts, beta)
+        return super().predict(state.learned, contexts, beta, action)
 
     def _gain(self, moments: Moments, beta: jax.Array) -> jax.Array:
         known = self.known

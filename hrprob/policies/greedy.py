@@ -69,9 +69,9 @@ class CountingGreedy(Greedy):
         """Return the action of largest value at the estimates."""
         return super().select(state.learned, key, contexts, beta)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the estimates."""
-        return super().predict(state.learned, contexts, beta)
+        return super().predict(state.learned, contexts, beta, action)
 
     def update(self, state: Any, seen: Seen) -> Any:
         """Update the estimates."""

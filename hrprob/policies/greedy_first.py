@@ -101,9 +101,9 @@ class GreedyFirst(HRUCBWeighted):
             state.exploring,
         )
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the estimates."""
-        return super().predict(state.learned, contexts, beta)
+        return super().predict(state.learned, contexts, beta, action)
 
     def depart(self, state: GreedyFirstState, user: jax.Array) -> GreedyFirstState:
         """Check the diversity at the scheduled users."""

@@ -178,9 +178,9 @@ class IDS(BayesLearner):
         is_first, is_second = (offer.served_as[one] == action for one in (first, second))
         return jnp.where(is_first, weight, 0.0) + jnp.where(is_second, 1.0 - weight, 0.0)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the centre of the posterior."""
-        return super().predict(state.believed, contexts, beta)
+        return super().predict(state.believed, contexts, beta, action)
 
     def _regret_and_gain(
         self, state: IDSState, contexts: jax.Array, beta: jax.Array

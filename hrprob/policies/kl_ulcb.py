@@ -132,14 +132,11 @@ class KLULCB(Policy):
         """Return the arm of largest U among those offered."""
         return jnp.argmax(jnp.where(offer.offered, self._bounds(state), -1.0))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
-        """Return the share of pulls of each arm that were disliked; outcomes are not estimated."""
-        dislikes = state.tries - state.likes
-        return (
-            super()
-            .predict(state, contexts, beta)
-            ._replace(reneging=dislikes / state.tries, lifetime=state.tries / dislikes)
-        )
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return the share of pulls of the arm that were disliked; outcomes are not estimated."""
+        tries, dislikes = state.tries[action], state.tries[action] - state.likes[action]
+        nothing = super().predict(state, contexts, beta, action)
+        return nothing._replace(reneging=dislikes / tries, lifetime=tries / dislikes)
 
     def _bounds(self, state: KLULCBState) -> jax.Array:
         """Return U of each arm; 2 for one that was never pulled."""

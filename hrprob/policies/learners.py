@@ -114,9 +114,9 @@ class RidgeLearner(Learner):
         sum_rx = state.sum_rx + seen.total * seen.context
         return RidgeState(state.sample_size + seen.sampled, inverse, sum_rx, contract(inverse, sum_rx))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
-        """Return the estimated mean of each context; the variance is not estimated."""
-        u = contract(contexts, state.theta)
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return the estimated mean; the variance is not estimated."""
+        u = contract(contexts[action], state.theta)
         unknown = jnp.full_like(u, jnp.nan)
         return Prediction(u, unknown, unknown, unknown)
 
@@ -170,9 +170,10 @@ class GLSELearner(Learner):
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         return GLSEState(statistics, glse.estimate(statistics, inverse, self.known.link))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the estimates."""
-        return predicted(self.known, *self.plug_in(state, contexts), beta)
+        u, w = self.plug_in(state, contexts[action][None])
+        return predicted(self.known, u[0], w[0], beta)
 
     def plug_in(self, state: GLSEState, contexts: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return the estimated mean and variance of each context (actions, d)."""
@@ -229,10 +230,10 @@ class WeightedLearner(Learner):
         )
         return variance, variance
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the centres of both beliefs."""
-        moments = self.moments(state, contexts)
-        return predicted(self.known, moments.u, moments.w, beta)
+        moments = self.moments(state, contexts[action][None])
+        return predicted(self.known, moments.u[0], moments.w[0], beta)
 
     def moments(self, state: WeightedState, contexts: jax.Array) -> weighted.Moments:
         """Return mean and variance of the outcomes of each context (actions, d), and their sds."""

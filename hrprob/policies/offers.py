@@ -44,24 +44,24 @@ class Offer(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """What a policy expects of actions; NaN where it has no estimate."""
+    """What a policy expects of an action; NaN where it has no estimate."""
 
-    mean: jax.Array  # (actions,) of an outcome
-    variance: jax.Array  # (actions,) of an outcome
-    reneging: jax.Array  # (actions,) probability that a round is the last one
-    lifetime: jax.Array  # (actions,) expected rounds if the action is kept
+    mean: jax.Array  # () of an outcome
+    variance: jax.Array  # () of an outcome
+    reneging: jax.Array  # () probability that a round is the last one
+    lifetime: jax.Array  # () expected rounds if the action is kept
 
 
 def predicted(known: Known, u: jax.Array, w: jax.Array, beta: jax.Array) -> Prediction:
-    """Return the prediction that follows from estimated means and variances (actions,) of the outcomes."""
+    """Return the prediction that follows from the estimated mean and variance of an outcome."""
     levels, noise = known.satisfaction, known.noise
     reneging = jnp.asarray(levels.predicted_reneging(u, w, beta, noise))
     return Prediction(u, w, reneging, jnp.asarray(levels.rounds(u, w, beta, noise)))
 
 
-def unknown_prediction(contexts: jax.Array) -> Prediction:
-    """Return the prediction of a policy that estimates nothing, for contexts (actions, d)."""
-    nothing = jnp.full(contexts.shape[0], jnp.nan)
+def unknown_prediction() -> Prediction:
+    """Return the prediction of a policy that estimates nothing."""
+    nothing = jnp.asarray(jnp.nan)
     return Prediction(nothing, nothing, nothing, nothing)
 
 

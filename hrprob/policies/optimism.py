@@ -122,9 +122,9 @@ class Optimist(Learner):
         width = self.width.update(state.width, state.learned, seen)
         return OptimistState(super().update(state.learned, seen), width)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the estimates."""
-        return super().predict(state.learned, contexts, beta)
+        return super().predict(state.learned, contexts, beta, action)
 
     def depart(self, state: OptimistState, user: jax.Array) -> OptimistState:
         """Update a width that is estimated."""

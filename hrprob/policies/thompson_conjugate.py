@@ -156,12 +156,11 @@ class ThompsonHomoscedastic(Learner):
             state.squares + seen.squares,
         )
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array) -> Prediction:
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the posterior mean of θ and the inverse of that of 1/σ²."""
         mean, rest = self._centre(state)
-        u = contract(contexts, mean)
         variance = rest / (self.shape + 0.5 * state.sample_size)
-        return predicted(self.known, u, jnp.broadcast_to(variance, u.shape), beta)
+        return predicted(self.known, contract(contexts[action], mean), variance, beta)
 
     def _centre(self, state: NormalState) -> tuple[jax.Array, jax.Array]:
         """Return the posterior mean of θ, and the rate of the posterior of 1/σ²."""
