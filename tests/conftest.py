@@ -1,8 +1,12 @@
 """Settings that every test shares."""
 
+import ctypes
+import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +19,9 @@ from hrprob.cli import XLA_FLAGS
 settings.register_profile("hrprob", deadline=None, derandomize=True, database=None, max_examples=50)
 settings.load_profile("hrprob")
 
+# A process of tests whose programs take more memory than this forgets them.
+MOST_BYTES = 3 * 2**30
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compile as the command line does, and keep programs in pytest's own cache: later runs share them."""
@@ -22,9 +29,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # Processes in the background of a shell ignore it, and tests of what it does would fail there.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # The command line, called by a test, must leave neither files in a home nor a store of programs behind.
+    os.environ["HRPROB_CACHE"] = ""
     if getattr(config, "cache", None) is not None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("compiled")))
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -44,15 +53,30 @@ def _calls_itself(item: pytest.Item, mark: str) -> bool:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _forget_programs() -> Iterator[None]:
-    """Drop the programs of a module after it: all of them together take gigabytes."""
-    yield
+def _module_alone() -> Iterator[None]:
+    """Leave JAX's precision as it was, and drop compiled programs when they take gigabytes."""
     import jax
 
-    from hrprob._core.compiled import forget_programs
+    double = jax.config.jax_enable_x64
+    yield
+    jax.config.update("jax_enable_x64", double)
+    if _bytes_in_use() > MOST_BYTES:
+        from hrprob._core.compiled import forget_programs
 
-    jax.clear_caches()
-    forget_programs()
+        jax.clear_caches()
+        forget_programs()
+        gc.collect()
+        if sys.platform == "linux":
+            # The allocator keeps what was freed unless it is told to give it back.
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def _bytes_in_use() -> int:
+    """Return the memory of this process, where Linux says it; else so much that programs are always dropped."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return MOST_BYTES + 1
 
 
 @pytest.fixture
