@@ -22,13 +22,24 @@ settings.load_profile("hrprob")
 # A process of tests whose programs take more memory than this forgets them.
 MOST_BYTES = 3 * 2**30
 
+NOT_OPTIMISED = "JAX_DISABLE_MOST_OPTIMIZATIONS"
+ALL_OPTIMISED = pytest.StashKey[bool]()
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile as the command line does, and keep programs in pytest's own cache: later runs share them."""
+    """Compile with the options of the command line, and keep programs in pytest's own cache: later runs share them.
+
+    Machine code is optimised for tests marked as ``optimised`` and for studies; with
+    JAX_DISABLE_MOST_OPTIMIZATIONS=0 it is for all tests.
+    """
     os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # Processes in the background of a shell ignore it, and tests of what it does would fail there.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Most of a run's time is compiling, and most of that is LLVM optimising what then runs for milliseconds.
+    wanted = os.environ.get(NOT_OPTIMISED, "1").lower() in ("0", "false")
+    os.environ[NOT_OPTIMISED] = str(int(not wanted))
+    config.stash[ALL_OPTIMISED] = wanted
     # The command line, called by a test, must leave neither files in a home nor a store of programs behind.
     os.environ["HRPROB_CACHE"] = ""
     if getattr(config, "cache", None) is not None:
@@ -61,14 +72,49 @@ def _module_alone() -> Iterator[None]:
     yield
     jax.config.update("jax_enable_x64", double)
     if _bytes_in_use() > MOST_BYTES:
-        from hrprob._core.compiled import forget_programs
-
-        jax.clear_caches()
-        forget_programs()
+        _forget_programs()
         gc.collect()
         if sys.platform == "linux":
             # The allocator keeps what was freed unless it is told to give it back.
             ctypes.CDLL(None).malloc_trim(0)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Optimise what a test compiles if it asks for that, its fixtures of any scope included."""
+    if _is_optimised(item):
+        _optimise(True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Compile quickly again after the last of the tests that are optimised."""
+    if _is_optimised(item) and not (nextitem is not None and _is_optimised(nextitem)):
+        _optimise(item.config.stash[ALL_OPTIMISED])
+
+
+def _is_optimised(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(mark) is not None for mark in ("optimised", "study"))
+
+
+def _optimise(wanted: bool) -> None:
+    """Have this process, and those that it starts, optimise from now on, or not."""
+    if os.environ[NOT_OPTIMISED] == str(int(not wanted)):
+        return
+    import jax
+
+    os.environ[NOT_OPTIMISED] = str(int(not wanted))
+    jax.config.update(NOT_OPTIMISED.lower(), not wanted)
+    _forget_programs()
+
+
+def _forget_programs() -> None:
+    import jax
+
+    from hrprob._core.compiled import forget_programs
+
+    jax.clear_caches()
+    forget_programs()
 
 
 def _bytes_in_use() -> int:
