@@ -100,7 +100,7 @@ def check_against_trapezoids(levels: hrprob.NormalLevels, u: float, w: float, no
 
     Where a truncated density ends the function has a corner, and the rule an error of the step squared.
     """
-    smooth = noise.kind == "student-t"
+    smooth = noise.kind != "truncated-normal"
     t, step = np.linspace(-80.0, 14.0, 100_001 if smooth else 1_000_001, retstep=True)
     log_probability = np.asarray(noise.log_cdf((levels.mean + levels.sd * t - u) / math.sqrt(w)))
     wanted = np.sum(np.exp(-0.5 * t * t - log_probability)) * step / math.sqrt(2 * math.pi)
