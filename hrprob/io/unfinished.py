@@ -113,7 +113,7 @@ def _check_plan(folder: Path, plan: Mapping[str, Any], destination: Path) -> Non
     if found:
         shown = "; ".join(found[:_MOST_SHOWN]) + ("; ..." if len(found) > _MOST_SHOWN else "")
         must = "must be of the same configuration and versions"
-        remedy = f"{shown}. Repeat the earlier command, or leave --resume out to begin anew"
+        remedy = f"{shown}. Repeat the earlier command, or leave --resume out to begin again"
         raise InvalidInput("resume", must, str(destination), remedy)
 
 
