@@ -130,19 +130,18 @@ def _sampling(known: dict[str, Any]) -> str:
     for name in ("nuts, users", "nuts, rounds", "blackjax, users", "nutpie, users"):
         entry = known[name]
         if "missing" in entry:
-            rows.append([f"{name}: {entry['missing']}", *[None] * 5])
+            rows.append([f"{name}: {entry['missing']}", *[None] * 4])
         else:
             rows.append(
                 [
                     name,
-                    entry["draws"],
                     entry["ess"],
                     entry["cpu"],
                     entry["per cpu second"],
                     entry["compilation"],
                 ]
             )
-    first = _table(["", "draws", "least effective draws", "CPU s", "per CPU second", "compilation, s"], rows)
+    first = _table(["", "least effective draws", "CPU s", "per CPU second", "compilation, s"], rows)
     rows = [
         [
             name,
