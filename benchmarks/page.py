@@ -63,7 +63,8 @@ def _paper(known: dict[str, Any]) -> str:
         rows.append(["C limit, HR-UCB", unit, 1.0, unit / base, None, _regret(limit)])
     for name, entry in known["policies"].items():
         cost = entry["microseconds"]
-        rows.append([name, cost, ratio(cost), cost / base, entry["compilation"], _regret(entry)])
+        sized = name if entry["users"] == 30000 else f"{name}, first {entry['users']} users"
+        rows.append([sized, cost, ratio(cost), cost / base, entry["compilation"], _regret(entry)])
     files = known["run with files"]["microseconds"]
     rows.append(["hr-ucb, `hrprob run` with its files", files, ratio(files), files / base, None, None])
     textbook = known["numpy"]["cpu"] * 1e6

@@ -19,8 +19,8 @@ from benchmarks import growth, limit, page, paper
 from benchmarks.__main__ import STUDIES
 from hrprob.io import config
 
-# Measured: 6 to 7. What doubles it has made a loop scalar again, or plays something twice.
-MOST_TIMES_THE_LIMIT = 13
+# Measured: 8.4 on a busy machine, and 12 with a choice of actions that is a scalar loop.
+MOST_TIMES_THE_LIMIT = 12
 
 needs_compiler = pytest.mark.skipif(not limit.has_compiler(), reason="there is no C compiler")
 
@@ -36,7 +36,7 @@ def test_the_limit_has_the_regret_of_the_published_curve(program: Path) -> None:
     # Twice that error for the difference of two such means, and half as much again.
     found = limit.run_limit(program)
     assert abs(found.regret_mean - 388) < 3 * math.hypot(17, found.regret_se)
-    # Mean lifetime of the oracle's neighbourhood: 3.57, to three decimals over 600000 users.
+    # The same program before it was vectorised over trials, other random numbers: 3.569.
     assert found.lifetime_mean == pytest.approx(3.57, abs=0.03)
 
 
