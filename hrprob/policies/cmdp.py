@@ -29,6 +29,7 @@ import jax.numpy as jnp
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob._core.records import set_frozen, with_fields
+from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import Policy, Seen, register
 from hrprob.policies.offers import Offer, Prediction
 from hrprob.policies.partitions import PARTITIONS, SAMPLE, Cells
@@ -153,4 +154,4 @@ class CMDP(Policy):
 def _pick(key: jax.Array, unknown: jax.Array, value: jax.Array) -> jax.Array:
     """Return an unknown action at random if there is one, or the action of largest value."""
     lottery = jax.random.uniform(key, value.shape)
-    return jnp.where(jnp.any(unknown), jnp.argmax(jnp.where(unknown, lottery, -1.0)), jnp.argmax(value))
+    return jnp.where(jnp.any(unknown), first_largest(jnp.where(unknown, lottery, -1.0)), first_largest(value))
