@@ -1,0 +1,155 @@
+"""Tasks on Dask: processes on this machine, or any cluster that has a scheduler.
+
+Dask plays a task again if its worker dies, and starts a new worker in its place on this machine. A task that has
+taken more than :data:`ALLOWED_DEATHS` workers with it is given up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import dask
+import distributed
+
+from hrprob._core.errors import InvalidInput
+from hrprob.io.unfinished import differences, versions
+from hrprob.scheduling.workers import Preparation, play_in_worker
+from hrprob.simulation.checkpoints import ChunkStore
+from hrprob.simulation.tasks import Task
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["ALLOWED_DEATHS", "DaskScheduler", "cluster_at", "processes_here"]
+
+ALLOWED_DEATHS = 10
+"""Workers that may die while a task is theirs, before it is given up."""
+
+# Seconds to wait for a scheduler to answer, and for its first worker.
+_PATIENCE, _PATIENCE_WITH_WORKERS = "10s", 60
+# Tasks that are handed out beyond those that can be played at once: workers never wait, and few results do.
+_AHEAD = 2
+
+
+class DaskScheduler:
+    """Plays tasks on the workers of a Dask client.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client.
+    modules : sequence of str
+        Modules that every worker imports first.
+    prepare : callable, optional
+        Called once in every worker, before its first task.
+    """
+
+    def __init__(
+        self,
+        client: distributed.Client,
+        *,
+        modules: Sequence[str] = (),
+        prepare: Callable[[], Any] | None = None,
+    ) -> None:
+        self._client = client
+        self._preparation = Preparation(tuple(modules), os.getcwd(), prepare)
+
+    def play(
+        self,
+        tasks: Sequence[Task],
+        report: Callable[[int], None],
+        store: Callable[[int], ChunkStore | None],
+    ) -> Iterator[tuple[int, xarray.Dataset]]:
+        """Yield the number of each task and its result, as workers finish them."""
+        waiting, running = deque(range(len(tasks))), {}
+        coming = distributed.as_completed()
+        try:
+            while waiting or running:
+                threads = list(self._client.nthreads().values())
+                while waiting and len(running) < sum(threads) + _AHEAD:
+                    number = waiting.popleft()
+                    future = self._client.submit(
+                        play_in_worker, tasks[number], self._preparation, max(threads, default=1), pure=False
+                    )
+                    running[future] = number
+                    coming.add(future)
+                done = next(coming)
+                number = running.pop(done)
+                result = self._result_of(done)
+                done.release()
+                report(tasks[number].size)
+                yield number, result
+        finally:
+            self._client.cancel(list(running))
+
+    def _result_of(self, future: distributed.Future) -> xarray.Dataset:
+        try:
+            done = future.result()
+        except distributed.KilledWorker as error:
+            # Of the machine, not of the input: a worker without enough memory, for example.
+            raise ChildProcessError(f"{ALLOWED_DEATHS} workers died while they played one task: {error}") from None
+        found = differences(done.versions, versions())
+        if found:
+            must = "must run the same versions as this process"
+            raise InvalidInput("scheduler", must, self._client.scheduler.address, "; ".join(found))
+        return done.result
+
+
+@contextlib.contextmanager
+def processes_here(count: int) -> Iterator[distributed.Client]:
+    """Start a scheduler and ``count`` processes on this machine, which nobody else can reach."""
+    settings = {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS, **_SETTINGS}
+    with (
+        dask.config.set(settings),
+        _quiet(),
+        distributed.LocalCluster(
+            host="127.0.0.1",
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=None,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextlib.contextmanager
+def cluster_at(address: str) -> Iterator[distributed.Client]:
+    """Connect to the scheduler of a cluster, and wait for its first worker."""
+    must = "must be a Dask scheduler that answers, with a worker"
+    with dask.config.set(_SETTINGS), _quiet(), contextlib.ExitStack() as stack:
+        try:
+            client = stack.enter_context(distributed.Client(address, timeout=_PATIENCE))
+            client.wait_for_workers(1, timeout=_PATIENCE_WITH_WORKERS)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InvalidInput("scheduler", must, address, f"{type(error).__name__}: {error}") from None
+        yield client
+
+
+_SETTINGS = {
+    # Spawned, not forked: a fork copies one thread only of a program that has several.
+    "distributed.worker.multiprocessing-method": "spawn",
+    "distributed.comm.timeouts.connect": "30s",
+    "distributed.admin.tick.limit": "1h",
+    "distributed.diagnostics.nvml": False,
+}
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's log off the terminal: workers that come and go are its business, and errors are raised."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
