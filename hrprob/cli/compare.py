@@ -15,6 +15,7 @@ from hrprob.cli.shared import (
     add_json,
     add_out,
     add_quiet,
+    add_scheduler,
     add_trust,
     import_modules,
     named_as_options,
@@ -28,7 +29,10 @@ __all__ = ["COMMAND", "print_report"]
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folders", metavar="DIR", nargs="+", help="results of `hrprob run` or `hrprob reproduce`"
+        "folders",
+        metavar="DIR",
+        nargs="+",
+        help="results of `hrprob run`, `hrprob sweep` or `hrprob reproduce`",
     )
     parser.add_argument(
         "--baseline", metavar="NAME", help="compare all others with this policy; by default all pairs"
@@ -45,6 +49,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most-trials", type=int, default=640, metavar="N", help="most trials with --until (%(default)s)"
     )
+    add_scheduler(parser)
     add_trust(parser)
     add_out(parser, "folder for comparison.json, figures and report.html")
     add_quiet(parser, "no progress and no tables")
@@ -59,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> None:
         from hrprob.comparison.folders import compare_folders
 
     say = printer(arguments)
-    with named_as_options("baseline", "at", "until", "most_trials"):
+    with named_as_options("baseline", "at", "until", "most_trials", "scheduler"):
         report = compare_folders(
             arguments.folders,
             arguments.out,
@@ -68,6 +73,9 @@ def _run(arguments: argparse.Namespace) -> None:
             until=arguments.until,
             most_trials=arguments.most_trials,
             trust=arguments.trust,
+            scheduler=arguments.scheduler,
+            modules=arguments.modules,
+            prepare=prepare_jax,
             say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )

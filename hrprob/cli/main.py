@@ -44,7 +44,20 @@ __all__ = ["COMMANDS", "console_main", "main", "make_parser"]
 
 COMMANDS = {
     module.COMMAND.name: module.COMMAND
-    for module in (init, run, sweep, repeat, reproduce, theory, fit, compare, suite, diagnose, policies, describe)
+    for module in (
+        init,
+        run,
+        sweep,
+        repeat,
+        reproduce,
+        theory,
+        fit,
+        compare,
+        suite,
+        diagnose,
+        policies,
+        describe,
+    )
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import format_number
@@ -56,9 +57,10 @@ def response(
     >>> hrprob.plot.response(result).get_xlabel()
     'problem.satisfaction.low'
     """
+    chosen = _chosen(result, field)
     names = [label_of(str(name)) for name in result.policy.values]
     with drawn_on(ax, legend=2 + legend_height(names)) as axes:
-        _draw_response(axes, result, _chosen(result, field))
+        _draw_response(axes, result, chosen)
         if legend:
             add_legend(axes, below=ax is None, title=f"mean of {trials_in_words(result)}")
     return axes
@@ -96,12 +98,12 @@ def heat_map(
     >>> hrprob.plot.heat_map(result).get_xlabel()
     'problem.link.offset'
     """
+    axes_of_grid = _grid_axes(result)
     names = [str(name) for name in result.policy.values]
     if policy is None and len(names) == 1:
         policy = names[0]
     if policy not in names:
         raise InvalidInput("policy", "must be a policy of the sweep", policy, f"it has {', '.join(names)}")
-    axes_of_grid = _grid_axes(result)
     chosen = tuple(axes_of_grid) if fields is None else tuple(fields)
     if len(chosen) != 2 or not set(chosen) <= set(axes_of_grid):
         remedy = f"the axes of the grid are {', '.join(axes_of_grid) or 'none'}; draws have no heat map"
@@ -161,7 +163,9 @@ def plot_sweep(result: xarray.Dataset) -> Figure:
 def _fields(result: xarray.Dataset) -> list[str]:
     """Return the swept fields, but for those that were chosen away."""
     if "fields" not in result.attrs or "final_regret" not in result:
-        raise InvalidInput("result", "must be of hrprob.sweep", list(result), "hrprob.plot.regret draws a run")
+        raise InvalidInput(
+            "result", "must be of hrprob.sweep", list(result), "hrprob.plot.regret draws a run"
+        )
     fields = [str(field) for field in json.loads(result.attrs["fields"])]
     left = [field for field in fields if field in result.coords and result[field].ndim]
     if not left:
@@ -193,14 +197,19 @@ def _draw_response(axes: Axes, result: xarray.Dataset, field: str) -> None:
     coordinate = np.asarray(result[field].values)
     numeric = coordinate.dtype.kind in "iuf"
     names = list(dict.fromkeys(map(str, coordinate.tolist())))
-    x = coordinate.astype(float) if numeric else np.array([names.index(str(one)) for one in coordinate.tolist()])
+    x = (
+        coordinate.astype(float)
+        if numeric
+        else np.array([names.index(str(one)) for one in coordinate.tolist()])
+    )
     for row, name in enumerate(result.policy.values):
         look = look_of(row)
         mean, half = mean_interval(np.where(np.isfinite(values[row]), values[row], np.nan))
         label = label_of(str(name))
         if drawn or not numeric:
-            bars = {"fmt": look.marker, "color": look.color, "label": label, "ms": 3, "lw": 0.8}
-            axes.errorbar(x, mean, np.nan_to_num(half), **bars)
+            axes.errorbar(
+                x, mean, np.nan_to_num(half), fmt=look.marker, color=look.color, label=label, ms=3, lw=0.8
+            )
         else:
             axes.plot(x, mean, **look._asdict(), markeredgewidth=0, label=label, zorder=3)
             axes.fill_between(x, mean - half, mean + half, color=look.color, alpha=0.2, linewidth=0, zorder=2)
@@ -216,8 +225,16 @@ def _draw_response(axes: Axes, result: xarray.Dataset, field: str) -> None:
 def _scale(axes: Axes, x: np.ndarray, numeric: bool, names: list[str]) -> None:
     if not numeric:
         axes.set_xticks(range(len(names)), [label_of(name) for name in names])
-    elif x.min() > 0 and x.max() > FAR_APART * x.min():
+    elif x.min() > 0 and x.max() > FAR_APART * x.min() and _is_logarithmic(x):
         axes.set_xscale("log")
+    elif np.all(x == np.rint(x)):
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+
+
+def _is_logarithmic(x: np.ndarray) -> bool:
+    """Say whether values are spread evenly in their logarithm: their median is then near the geometric mean of the ends."""
+    low, high, middle = x.min(), x.max(), float(np.median(x))
+    return bool(abs(middle - np.sqrt(low * high)) < abs(middle - 0.5 * (low + high)))
 
 
 def _draw_heat_map(axes: Axes, result: xarray.Dataset, policy: str, fields: tuple[str, str]) -> None:

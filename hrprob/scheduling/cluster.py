@@ -66,7 +66,8 @@ class DaskScheduler:
         store: Callable[[int], ChunkStore | None],
     ) -> Iterator[tuple[int, xarray.Dataset]]:
         """Yield the number of each task and its result, as workers finish them."""
-        waiting, running = deque(range(len(tasks))), {}
+        waiting = deque(range(len(tasks)))
+        running: dict[distributed.Future[Any], int] = {}
         coming = distributed.as_completed()
         try:
             while waiting or running:
@@ -87,16 +88,18 @@ class DaskScheduler:
         finally:
             self._client.cancel(list(running))
 
-    def _result_of(self, future: distributed.Future) -> xarray.Dataset:
+    def _result_of(self, future: distributed.Future[Any]) -> xarray.Dataset:
         try:
             done = future.result()
         except distributed.KilledWorker as error:
             # Of the machine, not of the input: a worker without enough memory, for example.
-            raise ChildProcessError(f"{ALLOWED_DEATHS} workers died while they played one task: {error}") from None
+            raise ChildProcessError(
+                f"{ALLOWED_DEATHS} workers died while they played one task: {error}"
+            ) from None
         found = differences(done.versions, versions())
         if found:
             must = "must run the same versions as this process"
-            raise InvalidInput("scheduler", must, self._client.scheduler.address, "; ".join(found))
+            raise InvalidInput("scheduler", must, self._client.scheduler_info()["address"], "; ".join(found))
         return done.result
 
 

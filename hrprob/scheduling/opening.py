@@ -59,9 +59,7 @@ def open_scheduler(
     except ImportError as error:
         remedy = f"pip install 'hrprob[dask]' ({error})"
         raise InvalidInput("scheduler", "must have Dask", place, remedy) from None
-    opened = (
-        cluster.processes_here(processes) if processes is not None else cluster.cluster_at(place)
-    )
+    opened = cluster.processes_here(processes) if processes is not None else cluster.cluster_at(place)
     with opened as client:
         yield cluster.DaskScheduler(client, modules=modules, prepare=prepare)
 

@@ -130,11 +130,11 @@ def _axis(field: str, values: Range | Values, seed: int) -> list[Any]:
     name = inside("sweep", field)
     if isinstance(values, Values):
         axis = list(values.values)
-    elif values.count is None:
+    elif values.number is None:
         remedy = "a grid needs to know how many values: points = 5 (evenly spaced) or draws = 5 (random)"
         raise InvalidInput(inside(name, "points"), "must be given", None, remedy)
     elif values.drawn:
-        axis = sorted(dict.fromkeys(values.at(_shares(field, values.count, seed, "random"))))
+        axis = sorted(dict.fromkeys(values.at(_shares(field, values.number, seed, "random"))))
     else:
         axis = values.even()
     texts = [to_toml(value) for value in axis]

@@ -128,6 +128,8 @@ def _inside(part: Any, step: str | int, field: str, setting: bool = False) -> An
         return part[step]
     if not isinstance(part, dict) or (not setting and step not in part):
         keys = list(part) if isinstance(part, dict) else []
-        remedy = nearest(step, keys) or (f"the keys here are {', '.join(keys)}" if keys else "it has no parts")
+        remedy = nearest(step, keys) or (
+            f"the keys here are {', '.join(keys)}" if keys else "it has no parts"
+        )
         raise InvalidInput(f"sweep.{field}", "must be a field of the configuration", step, remedy)
     return part.get(step)

@@ -19,7 +19,16 @@ from hrprob.simulation.tasks import Task, trial_ranges
 from hrprob.sweeps.design import Design
 from hrprob.sweeps.fields import experiments_at
 
-__all__ = ["VARIABLES", "ArrayLike", "Layout", "Variable", "make_layout", "memory_arrays", "place", "to_dataset"]
+__all__ = [
+    "VARIABLES",
+    "ArrayLike",
+    "Layout",
+    "Variable",
+    "make_layout",
+    "memory_arrays",
+    "place",
+    "to_dataset",
+]
 
 
 class Variable(NamedTuple):
@@ -100,7 +109,8 @@ class Layout(NamedTuple):
         }
         if self.design.axes is not None:
             return found | {
-                field: _coordinate(axis) for field, axis in zip(self.design.fields, self.design.axes, strict=True)
+                field: _coordinate(axis)
+                for field, axis in zip(self.design.fields, self.design.axes, strict=True)
             }
         columns = zip(*self.design.points, strict=True)
         return (

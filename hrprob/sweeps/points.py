@@ -89,7 +89,9 @@ def result_at(data: xarray.Dataset, points: Sequence[Point], number: int) -> xar
     policies = {renamed[name]: entry for name, entry in json.loads(point.policies).items()}
     beliefs = {renamed[name]: entry for name, entry in json.loads(point.misspecified).items()}
     # A sweep has no times: they are not the same on every machine, and its bits are.
-    part = part.assign_coords(policy=list(renamed.values())).assign(seconds=("policy", np.full(len(names), np.nan)))
+    part = part.assign_coords(policy=list(renamed.values())).assign(
+        seconds=("policy", np.full(len(names), np.nan))
+    )
     part.attrs = {
         "seed": point.seed,
         "users": point.users,

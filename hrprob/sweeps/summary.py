@@ -29,7 +29,10 @@ def sweep_summary(data: xarray.Dataset, design: Design) -> list[dict[str, Any]]:
         {
             "values": dict(zip(design.fields, values, strict=True)),
             "policies": {
-                name: {"regret": mean_and_error(regret[number, row]), "lifetime": mean_and_error(lifetime[number, row])}
+                name: {
+                    "regret": mean_and_error(regret[number, row]),
+                    "lifetime": mean_and_error(lifetime[number, row]),
+                }
                 for row, name in enumerate(names)
             },
         }

@@ -14,7 +14,7 @@ from hrprob._core.tables import check_keys, given, inside
 __all__ = ["Range", "Values", "read_values"]
 
 _KEYS = ("low", "high", "points", "draws", "scale", "whole")
-_EXAMPLE = "write a list, [2, 3], or a range, { low = 0.1, high = 10.0, points = 5, scale = \"log\" }"
+_EXAMPLE = 'write a list, [2, 3], or a range, { low = 0.1, high = 10.0, points = 5, scale = "log" }'
 MOST_VALUES = 100_000
 """Most values of one field."""
 
@@ -26,7 +26,7 @@ class Range(NamedTuple):
     ----------
     low, high : float
         The ends.
-    count : int or None
+    number : int or None
         How many values a grid takes; with None it cannot be part of a grid.
     drawn : bool
         Whether a grid draws them at random, or takes them evenly spaced with both ends.
@@ -36,7 +36,7 @@ class Range(NamedTuple):
 
     low: float
     high: float
-    count: int | None
+    number: int | None
     drawn: bool
     logarithmic: bool
     whole: bool
@@ -66,8 +66,8 @@ class Range(NamedTuple):
 
     def even(self) -> list[Any]:
         """Return ``count`` evenly spaced values with both ends; whole numbers that coincide count once."""
-        assert self.count is not None
-        shares = np.linspace(0.0, 1.0, self.count) if self.count > 1 else np.array([0.5])
+        assert self.number is not None
+        shares = np.linspace(0.0, 1.0, self.number) if self.number > 1 else np.array([0.5])
         values = self._replace(whole=False).at(shares)
         return list(dict.fromkeys(round(value) for value in values)) if self.whole else values
 
@@ -122,9 +122,13 @@ def _read_range(field: str, table: Mapping[str, Any]) -> Range:
         raise InvalidInput(inside(field, "low"), "must be above 0", fields["low"], remedy)
     whole = fields.get("whole", False)
     if not isinstance(whole, bool):
-        raise InvalidInput(inside(field, "whole"), "must be true or false", whole, "it rounds to whole numbers")
+        raise InvalidInput(
+            inside(field, "whole"), "must be true or false", whole, "it rounds to whole numbers"
+        )
     if whole and not (low.is_integer() and high.is_integer()):
-        raise InvalidInput(inside(field, "whole"), "must have ends that are whole numbers", dict(table), _EXAMPLE)
+        raise InvalidInput(
+            inside(field, "whole"), "must have ends that are whole numbers", dict(table), _EXAMPLE
+        )
     if "points" in fields and "draws" in fields:
         remedy = "points are evenly spaced, draws are random"
         raise InvalidInput(inside(field, "draws"), "must not be given beside points", fields["draws"], remedy)

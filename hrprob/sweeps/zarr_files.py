@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,15 @@ import xarray
 import zarr
 from zarr.codecs import ZstdCodec
 
+from hrprob._core.errors import InvalidInput
 from hrprob._core.files import whole_file
 from hrprob.io.exchange import link_or_copy
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import checksum
 from hrprob.sweeps.layout import VARIABLES, ArrayLike, Layout, place
+from hrprob.sweeps.points import POINTS
 
-__all__ = ["RESULTS", "SweepFiles", "open_results"]
+__all__ = ["RESULTS", "SweepFiles", "open_results", "read_results"]
 
 RESULTS = "results.zarr"
 """Name of the folder with the arrays."""
@@ -102,15 +105,14 @@ class SweepFiles:
 
     @functools.cached_property
     def _arrays(self) -> Mapping[str, ArrayLike]:
-        """Write the axes, and descriptions of all arrays, anew: small files that a killed process may have left half-made."""
-        layout = self._layout
+        """The arrays, to be written. Axes and descriptions are small files, which are made anew, apart, and put in place."""
+        layout, skeleton = self._layout, self._folder / "skeleton"
+        shutil.rmtree(skeleton, ignore_errors=True)
         axes = xarray.Dataset(coords=layout.coordinates(), attrs=layout.attributes())
-        for file in self.results.rglob("zarr.json"):
-            file.unlink()
-        axes.to_zarr(self.results, mode="a", zarr_format=3, consolidated=False)
-        group = zarr.open_group(self.results, mode="r+")
-        return {
-            name: group.create_array(
+        axes.to_zarr(skeleton, zarr_format=3, consolidated=False)
+        group = zarr.open_group(skeleton, mode="r+")
+        for name, variable in VARIABLES.items():
+            group.create_array(
                 name,
                 shape=layout.sizes(variable),
                 chunks=layout.chunks(variable),
@@ -119,10 +121,17 @@ class SweepFiles:
                 # Zstandard's own checksum lets every reader of the format notice damage.
                 compressors=[ZstdCodec(level=1, checksum=True)],
                 dimension_names=[*layout.point_axes, *variable.axes],
-                attributes=layout.attributes_of(name),
-                config={"write_empty_chunks": True},
+                attributes={**layout.attributes_of(name)},
             )
-            for name, variable in VARIABLES.items()
+        for file in sorted(path for path in skeleton.rglob("*") if path.is_file()):
+            target = self.results / file.relative_to(skeleton)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            file.replace(target)
+        shutil.rmtree(skeleton)
+        # Written even if it is all zeros, so that every task has all its files.
+        return {
+            name: zarr.open_array(self.results / name, mode="r+", config={"write_empty_chunks": True})
+            for name in VARIABLES
         }
 
     def _count(self, task: int) -> None:
@@ -144,3 +153,27 @@ class SweepFiles:
 def open_results(folder: Path) -> xarray.Dataset:
     """Return the arrays of a sweep; they are read from disk when they are used."""
     return xarray.open_zarr(folder / RESULTS, consolidated=False, chunks=None)[list(VARIABLES)]
+
+
+def read_results(folder: Path, facts: Mapping[str, Any]) -> xarray.Dataset:
+    """Return the arrays of a sweep in memory, if every file is the one that was written with the manifest ``facts``.
+
+    Raises
+    ------
+    InvalidInput
+        If a file is damaged or missing.
+    """
+    must = "must hold a sweep as it was written"
+    sums = {
+        name: text for name, text in facts.get("sha256", {}).items() if name.startswith((RESULTS, POINTS))
+    }
+    for name, expected in sums.items():
+        if not (folder / name).is_file() or checksum(folder / name) != expected:
+            remedy = f"{name} is missing or damaged; the same `hrprob sweep` with --resume makes it again"
+            raise InvalidInput("DIR", must, str(folder), remedy)
+    try:
+        return open_results(folder).load()
+    except Exception as error:
+        # Zarr and what reads it raise errors of every kind on damaged files.
+        reason = f"{type(error).__name__}: {error}"
+        raise InvalidInput("DIR", must, str(folder), reason) from None
