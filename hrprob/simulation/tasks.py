@@ -34,6 +34,9 @@ class Task(NamedTuple):
     trials: range
     seed: int
     keep: str | int | np.ndarray
+    # As many trials are batched together, though fewer may be asked for: the engine's last digits depend on
+    # how many trials share a vector register, so a task has the batches of the run that it is part of.
+    batch: int | None = None
 
     @property
     def size(self) -> int:
@@ -100,16 +103,17 @@ def play_task(task: Task, **options: Any) -> xarray.Dataset:
     options
         Further arguments of :func:`~hrprob.simulation.engine.simulate`.
     """
-    return simulate(
+    result = simulate(
         task.problem,
         task.policies,
         users=task.users,
-        trials=len(task.trials),
+        trials=task.batch or len(task.trials),
         seed=task.seed,
         first_trial=task.trials.start,
         keep=task.keep,
         **options,
     )
+    return result.isel(trial=slice(0, len(task.trials)))
 
 
 def trial_ranges(trials: int, first: int = 0) -> list[range]:
@@ -129,7 +133,7 @@ def cut(task: Task) -> list[Task]:
     """Return a run of many trials in tasks, which keep the users that the run as a whole would keep."""
     kept = kept_users(task.users, task.keep, len(task.policies) * len(task.trials))
     ranges = trial_ranges(len(task.trials), task.trials.start)
-    return [task._replace(trials=trials, keep=kept) for trials in ranges]
+    return [task._replace(trials=trials, keep=kept, batch=len(ranges[0])) for trials in ranges]
 
 
 def join(parts: Sequence[xarray.Dataset]) -> xarray.Dataset:

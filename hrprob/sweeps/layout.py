@@ -78,7 +78,7 @@ class Layout(NamedTuple):
     def tasks(self) -> list[Task]:
         """All tasks: those of the first point, then those of the second, ..."""
         return [
-            Task(one.problem, one.policies, one.users, trials, one.seed, self.users)
+            Task(one.problem, one.policies, one.users, trials, one.seed, self.users, len(self.ranges[0]))
             for one in self.experiments
             for trials in self.ranges
         ]

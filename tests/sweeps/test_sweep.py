@@ -75,7 +75,8 @@ def test_a_point_is_the_run_of_its_configuration(result):
 
 def test_on_disk_as_in_memory(result, folder):
     xarray.testing.assert_identical(
-        xarray.open_zarr(folder / "results.zarr", chunks=None).load()[list(result)], result
+        xarray.open_zarr(folder / "results.zarr", consolidated=False, chunks=None).load()[list(result)],
+        result,
     )
     summary = json.loads((folder / "summary.json").read_text())
     assert summary[1]["values"] == {"problem.satisfaction.low": -1.0, "problem.link.offset": 3.0}
@@ -164,10 +165,10 @@ def test_a_damaged_chunk_is_named_and_made_again(tmp_path, stored, folder):
     assert len(read(out)) == 6
 
 
-@pytest.mark.slow
-def test_a_sweep_that_dies_at_any_file_operation(tmp_path, stored, folder, monkeypatch):
+@pytest.fixture
+def dies(tmp_path, stored, monkeypatch):
+    """Return a function that lets a sweep die after so many file operations, resumes it, and says whether it survived."""
     monkeypatch.setattr("os.fsync", lambda number: None)
-    wanted = {name: content for name, content in files_of(folder).items() if name.startswith("results.zarr")}
     design = make_design({name: values[:1] for name, values in FIELDS.items()})
     experiment = Experiment(PROBLEM, POLICIES, SIZES["users"], SIZES["trials"], SIZES["seed"])
 
@@ -176,7 +177,8 @@ def test_a_sweep_that_dies_at_any_file_operation(tmp_path, stored, folder, monke
 
     begin(tmp_path / "whole")
     wanted = files_of(tmp_path / "whole")
-    for moment in itertools.count():
+
+    def die(moment):
         out, survived = tmp_path / str(moment) / "out", False
         with dying(after=moment):
             begin(out)
@@ -186,9 +188,19 @@ def test_a_sweep_that_dies_at_any_file_operation(tmp_path, stored, folder, monke
         begin(out, resume=True)
         assert files_of(out) == wanted
         assert [path.name for path in out.parent.iterdir()] == ["out"]
-        if survived:
-            break
-    assert moment > 20
+        shutil.rmtree(out.parent)
+        return survived
+
+    return die
+
+
+def test_a_sweep_that_dies_at_a_file_operation(dies):
+    assert [dies(moment) for moment in (3, 70)] == [False, False]
+
+
+@pytest.mark.study
+def test_a_sweep_that_dies_at_any_file_operation(dies):
+    assert next(moment for moment in itertools.count() if dies(moment)) > 70
 
 
 def test_points_are_compared(folder):
