@@ -91,8 +91,8 @@ def simulate(
         "auto" is all as long as that makes at most 20 million entries per variable, and
         else the least of 2, 5, 10, ..., 500, 1000, ... that does.
     block, workers : int, optional
-        Trials batched together and threads; by default what suits the machine. Neither
-        changes the results.
+        Trials batched together and threads; by default what suits the machine. Threads do not
+        change the results, batches of another size at most their last digits.
     progress : bool or callable
         Show progress on stderr (a bar on a terminal, lines elsewhere), with a note beforehand where a policy
         will take tens of times longer than usual; or call this with the number of user-trials just played.
