@@ -32,6 +32,8 @@ ALLOWED_DEATHS = 10
 
 # Seconds to wait for a scheduler to answer, and for its first worker.
 _PATIENCE, _PATIENCE_WITH_WORKERS = "10s", 60
+# Seconds between two looks at the workers, and how often they are started before that is given up.
+_LOOK_AFTER, _STARTS = 5.0, 3
 # Tasks that are handed out beyond those that can be played at once: workers never wait, and few results do.
 _AHEAD = 2
 
@@ -47,6 +49,8 @@ class DaskScheduler:
         Modules that every worker imports first.
     prepare : callable, optional
         Called once in every worker, before its first task.
+    processes : int, optional
+        How many workers there must be, if they are processes of this machine.
     """
 
     def __init__(
@@ -55,8 +59,9 @@ class DaskScheduler:
         *,
         modules: Sequence[str] = (),
         prepare: Callable[[], Any] | None = None,
+        processes: int | None = None,
     ) -> None:
-        self._client = client
+        self._client, self._processes = client, processes
         self._preparation = Preparation(tuple(modules), os.getcwd(), prepare)
 
     def play(
@@ -68,7 +73,6 @@ class DaskScheduler:
         """Yield the number of each task and its result, as workers finish them."""
         waiting = deque(range(len(tasks)))
         running: dict[distributed.Future[Any], int] = {}
-        coming = distributed.as_completed()
         try:
             while waiting or running:
                 threads = list(self._client.nthreads().values())
@@ -78,15 +82,25 @@ class DaskScheduler:
                         play_in_worker, tasks[number], self._preparation, max(threads, default=1), pure=False
                     )
                     running[future] = number
-                    coming.add(future)
-                done = next(coming)
-                number = running.pop(done)
-                result = self._result_of(done)
-                done.release()
-                report(tasks[number].size)
-                yield number, result
+                for done in self._first_of(list(running)):
+                    number = running.pop(done)
+                    result = self._result_of(done)
+                    done.release()
+                    report(tasks[number].size)
+                    yield number, result
         finally:
             self._client.cancel(list(running))
+
+    def _first_of(self, running: list[distributed.Future[Any]]) -> list[distributed.Future[Any]]:
+        """Return the tasks that are finished; none after a while, so that workers are looked after."""
+        try:
+            found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
+        except TimeoutError:
+            if self._processes is not None and len(self._client.nthreads()) < self._processes:
+                # Dask replaces a worker that dies, but not one that dies while it starts.
+                self._client.cluster.scale(self._processes)
+            return []
+        return list(found.done)
 
     def _result_of(self, future: distributed.Future[Any]) -> xarray.Dataset:
         try:
@@ -110,18 +124,32 @@ def processes_here(count: int) -> Iterator[distributed.Client]:
     with (
         dask.config.set(settings),
         _quiet(),
-        distributed.LocalCluster(
-            host="127.0.0.1",
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit=None,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        _start_cluster(count) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+def _start_cluster(count: int) -> distributed.LocalCluster:
+    """Start a cluster; again, if a process dies while it starts."""
+    for left in reversed(range(_STARTS)):
+        try:
+            return distributed.LocalCluster(
+                host="127.0.0.1",
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                # Without an address, the pages on its state would be open to the whole network.
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address="127.0.0.1:0",
+                memory_limit=None,
+                silence_logs=logging.CRITICAL,
+            )
+        except RuntimeError as error:
+            if not left:
+                reason = f"{count} processes could not be started: {error.__cause__ or error}"
+                raise ChildProcessError(reason) from None
+    raise AssertionError("unreachable")
 
 
 @contextlib.contextmanager

@@ -61,7 +61,7 @@ def open_scheduler(
         raise InvalidInput("scheduler", "must have Dask", place, remedy) from None
     opened = cluster.processes_here(processes) if processes is not None else cluster.cluster_at(place)
     with opened as client:
-        yield cluster.DaskScheduler(client, modules=modules, prepare=prepare)
+        yield cluster.DaskScheduler(client, modules=modules, prepare=prepare, processes=processes)
 
 
 def _processes(place: str) -> int | None:

@@ -8,6 +8,7 @@ import threading
 import time
 
 import numpy as np
+import psutil
 import pytest
 import xarray
 
@@ -58,6 +59,11 @@ def test_cores_here():
     assert opening._processes("tcp://local") is None
 
 
+def listening(pid):
+    """Return the addresses at which a process listens."""
+    return {link.laddr.ip for link in psutil.Process(pid).net_connections("inet") if link.status == "LISTEN"}
+
+
 @pytest.mark.slow
 def test_processes_play_to_the_same_bits_though_they_are_killed():
     tasks = [Task(PROBLEM, POLICIES, 2500, range(4), seed, "all") for seed in range(3)]
@@ -67,6 +73,9 @@ def test_processes_play_to_the_same_bits_though_they_are_killed():
             target=lambda: (time.sleep(1.0), os.kill(*workers.values(), signal.SIGKILL))
         )
         killer.start()
+        assert {address for pid in (os.getpid(), *workers.values()) for address in listening(pid)} == {
+            "127.0.0.1"
+        }
         played = dict(scheduler.play(tasks, lambda users: None, lambda number: None))
         killer.join()
         with pytest.raises(InvalidInput, match="must be a whole number"):
