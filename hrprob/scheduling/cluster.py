@@ -7,6 +7,7 @@ taken more than :data:`ALLOWED_DEATHS` workers with it is given up.
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 from collections import deque
@@ -155,14 +156,23 @@ def _start_cluster(count: int) -> distributed.LocalCluster:
 @contextlib.contextmanager
 def cluster_at(address: str) -> Iterator[distributed.Client]:
     """Connect to the scheduler of a cluster, and wait for its first worker."""
-    must = "must be a Dask scheduler that answers, with a worker"
-    with dask.config.set(_SETTINGS), _quiet(), contextlib.ExitStack() as stack:
+    with dask.config.set(_SETTINGS), _quiet():
         try:
-            client = stack.enter_context(distributed.Client(address, timeout=_PATIENCE))
-            client.wait_for_workers(1, timeout=_PATIENCE_WITH_WORKERS)
+            client = distributed.Client(address, timeout=_PATIENCE)
         except (OSError, TimeoutError, ValueError) as error:
-            raise InvalidInput("scheduler", must, address, f"{type(error).__name__}: {error}") from None
-        yield client
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            reason = ""
+        if reason:
+            # Closed now: Dask's half-made client would wait for ever if it were collected while another one starts.
+            gc.collect()
+            raise InvalidInput("scheduler", "must be a Dask scheduler that answers", address, reason)
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=_PATIENCE_WITH_WORKERS)
+            except TimeoutError as error:
+                raise InvalidInput("scheduler", "must have a worker", address, str(error)) from None
+            yield client
 
 
 _SETTINGS = {

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import xarray
-import zarr
-from zarr.codecs import ZstdCodec
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.files import whole_file
@@ -106,6 +104,10 @@ class SweepFiles:
     @functools.cached_property
     def _arrays(self) -> Mapping[str, ArrayLike]:
         """The arrays, to be written. Axes and descriptions are small files, which are made anew, apart, and put in place."""
+        # Imported here: who reads no sweep need not wait for it.
+        import zarr
+        from zarr.codecs import ZstdCodec
+
         layout, skeleton = self._layout, self._folder / "skeleton"
         shutil.rmtree(skeleton, ignore_errors=True)
         axes = xarray.Dataset(coords=layout.coordinates(), attrs=layout.attributes())
