@@ -6,6 +6,7 @@ import xarray
 
 from tests.cli.example import FEW, SMALL, only_progress
 
+SECOND = '[[policy]]\nkind = "random"\nname = "second"\nwarmup = 1\n'
 SWEEP = '\n[sweep]\n"problem.satisfaction.low" = [-1.0, 0.0]\n'
 
 
@@ -15,20 +16,20 @@ def write(tmp_path, text):
 
 
 def test_a_sweep_is_played_and_compared(call, tmp_path):
-    status, out, err = call("sweep", write(tmp_path, SMALL + SWEEP), *FEW)
+    status, out, err = call("sweep", write(tmp_path, SMALL + SECOND + SWEEP), *FEW)
     assert (status, only_progress(err)) == (0, True)
     lines = out.splitlines()
-    assert lines[0].split() == ["problem.satisfaction.low", "Zufall", "±", "oracle"]
+    assert lines[0].split() == ["problem.satisfaction.low", "Zufall", "±", "oracle", "second"]
     assert lines[1].startswith("−1.0")
     assert lines[-1] == "results in results/sweep/small"
     folder = tmp_path / "results" / "sweep" / "small"
     with xarray.open_zarr(folder / "results.zarr", consolidated=False, chunks=None) as data:
-        assert data.final_regret.sizes == {"problem.satisfaction.low": 2, "policy": 2, "trial": 2}
+        assert data.final_regret.sizes == {"problem.satisfaction.low": 2, "policy": 3, "trial": 2}
     facts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert facts["configuration"]["run"] == {"users": 40, "trials": 2, "seed": 5}
     assert sorted(facts["files"]) == sorted(path.name for path in folder.iterdir())
-    status, out, _ = call("compare", folder)
-    assert status == 0
+    status, out, err = call("compare", folder, "--out", "compared")
+    assert (status, err) == (0, "")
     assert "small: problem.satisfaction.low = 0.0, user 40, 2 trials" in out
     status, _, err = call("compare", folder, "--until", "0.05")
     assert (status, "only the result of one `hrprob run` can be continued" in err) == (2, True)
