@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.quoted.formats import FORMATS
 from tests.quoted.texts import Text, problems, records, rewritten, texts, value
 
 RECORDED = {
@@ -85,3 +86,17 @@ def test_what_is_not_recorded_yet_reads_so_and_is_filled_in_later(text):
 
 def test_values_are_found_by_path():
     assert value(RECORDED, "run", "radii/0") == 8.4
+
+
+@pytest.mark.parametrize(
+    ("format", "entry", "text"),
+    [
+        # Both are near the value that they are compared with, and on a side of it.
+        ("ratio2", {"mean": 1.1617, "low": 1.0017, "high": 1.3472}, "1.162 [1.002, 1.347]"),
+        ("ci0", {"mean": -21.6, "low": -41.3, "high": -0.3}, "−21.6 [−41.3, −0.3]"),
+        ("ci0", {"mean": -21.6, "low": -41.3, "high": 2.3}, "−22 [−41, 2]"),
+        ("neg0", {"mean": -21.6, "low": -41.3, "high": -0.3}, "21.6 [0.3, 41.3]"),
+    ],
+)
+def test_no_interval_is_rounded_across_the_value_that_it_is_compared_with(format, entry, text):
+    assert FORMATS[format](entry) == text

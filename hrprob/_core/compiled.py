@@ -195,7 +195,7 @@ class Program(Generic[P, R]):
                 arguments = (jax.ShapeDtypeStruct(kind[0], kind[1], weak_type=kind[2]) for kind in types)
                 stored = StoredProgram(export.export(compact)(*arguments), structure[0])
             except (NotImplementedError, ValueError):
-                # What JAX cannot export (calls into Python, some types) is traced anew by every process.
+                # What JAX cannot export (calls into Python, some types) is traced again by every process.
                 stored = None
         return traced.lower() if stored is None else None, structure[0], stored
 

@@ -43,7 +43,7 @@ _COMMAS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 def format_number(value: Any, decimals: int | None = None) -> str:
-    """Return a number with so many decimals; by default four significant digits, and all digits before the point.
+    """Return a number with ``decimals`` decimals; by default four significant digits, and all digits before the point.
 
     Examples
     --------

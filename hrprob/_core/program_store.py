@@ -237,12 +237,12 @@ def _decoded(text: Any) -> Any:
 def _filled(text: Any) -> Any:
     if text in ("leaf", "none"):
         return 0.0 if text == "leaf" else None
-    kind, *rest = text
-    if kind == "named":
+    container, *rest = text
+    if container == "named":
         thing: Any = importlib.import_module(rest[0])
         for name in rest[1].split("."):
             thing = getattr(thing, name)
         return thing(*map(_filled, rest[2:]))
-    if kind == "dict":
+    if container == "dict":
         return dict(zip(rest[0], map(_filled, rest[1:]), strict=True))
-    return (tuple if kind == "tuple" else list)(map(_filled, rest))
+    return (tuple if container == "tuple" else list)(map(_filled, rest))

@@ -99,7 +99,7 @@ def cache_folder() -> Path | None:
 
 
 def _replace_damaged_entries(folder: Path) -> None:
-    """Let JAX remove an entry that it cannot read, and write it anew.
+    """Let JAX remove an entry that it cannot read, and write it again.
 
     By itself it warns, compiles, and leaves the entry as it is, in every later process again: a process that was
     killed while it wrote an entry would be felt for ever.

@@ -11,14 +11,11 @@ import numpy as np
 import xarray
 
 from hrprob._core.errors import InvalidInput, check_count
-from hrprob._core.parallel import side_by_side
 from hrprob._core.precision import double_precision
-from hrprob._core.random_numbers import trial_keys
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
-from hrprob.simulation.play import Play, play_block
-from hrprob.simulation.schedule import Schedule
+from hrprob.simulation.play import look_at_states
 
 __all__ = ["coverage"]
 
@@ -61,7 +58,15 @@ def coverage(
     if not hasattr(policy, "confidence_sets"):
         raise InvalidInput("policy", "must have confidence sets", policy.kind, "for example hr-ucb")
     with double_precision():
-        inside, radii = _look(problem, policy, marks, trials, seed)
+        errors, radii = look_at_states(
+            problem,
+            policy,
+            lambda bound, state: _errors(bound, state, problem.theta, problem.phi),
+            marks,
+            trials,
+            seed,
+        )
+    inside = errors <= radii
     axes = ("parameter", "user")
     return xarray.Dataset(
         {
@@ -72,29 +77,6 @@ def coverage(
         coords={"parameter": ["theta", "phi"], "user": marks},
         attrs={"trials": trials, "seed": seed},
     )
-
-
-def _look(
-    problem: Problem, policy: Policy, marks: list[int], trials: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether each set contained the truth, and its radius; (marks, 2, trials) each."""
-    users = marks[-1]
-    bound = policy.bind(problem, users)
-    schedule = Schedule(problem, users=users, trials=range(trials), warmup=bound.warmup)
-
-    def play(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        keys, real = trial_keys(seed, block), schedule.real(block)
-        playing = Play(problem, bound, keys, users, stops=marks)
-        looks = [
-            _errors(bound, playing.state, problem.theta, problem.phi)
-            for _, piece in play_block(problem, playing, keys, schedule, real)
-            if piece.users[-1] in marks
-        ]
-        errors, radii = (np.array(leaves)[..., :real] for leaves in zip(*looks, strict=True))
-        return errors <= radii, radii
-
-    inside, sizes = zip(*side_by_side(play, schedule.blocks), strict=True)
-    return np.concatenate(inside, axis=-1), np.concatenate(sizes, axis=-1)
 
 
 @jax.jit

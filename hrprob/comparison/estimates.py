@@ -24,7 +24,9 @@ References
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -37,6 +39,7 @@ __all__ = [
     "Estimate",
     "Verdict",
     "all_hold",
+    "decisive_digits",
     "estimate",
     "growth_exponent",
     "paired_difference",
@@ -78,10 +81,7 @@ class Estimate(NamedTuple):
         numbers = (self.mean, self.low, self.high)
         large = all(abs(number) >= 100 for number in numbers if math.isfinite(number))
         digits = decimals_for(self.se) if 0.0 < self.se < math.inf else 0 if large else 2
-        while digits < _MOST_DIGITS and not all(
-            _same_side(number, value, digits) for number in numbers for value in values
-        ):
-            digits += 1
+        digits = decisive_digits(numbers, values, digits)
         return f"{format_number(self.mean, digits)} {format_interval(self.low, self.high, digits)}"
 
     def negated(self) -> Estimate:
@@ -95,6 +95,20 @@ class Estimate(NamedTuple):
     def above(self, value: float) -> bool:
         """Say whether the whole interval lies above ``value``."""
         return self.low > value
+
+
+def decisive_digits(numbers: Iterable[float], values: Iterable[float], digits: int) -> int:
+    """Return the least number of digits, from ``digits`` on, that rounds none of ``numbers`` across one of ``values``.
+
+    Examples
+    --------
+    >>> decisive_digits((1.16, 1.0017, 1.35), [1.0], 2), decisive_digits((1.16, 0.9, 1.35), [1.0], 2)
+    (3, 2)
+    """
+    pairs = list(itertools.product(numbers, values))
+    while digits < _MOST_DIGITS and not all(_same_side(*pair, digits) for pair in pairs):
+        digits += 1
+    return digits
 
 
 def _same_side(number: float, value: float, digits: int) -> bool:

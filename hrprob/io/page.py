@@ -43,6 +43,8 @@ th, td { padding: .3rem .75rem; text-align: left; border-bottom: 1px solid #e3e8
 th { border-bottom: 2px solid #9aa7b6; white-space: nowrap; }
 th.number { text-align: right; }
 td:first-child { white-space: nowrap; }
+tr:has(td.words) td:first-child { white-space: normal; }
+td.words { min-width: 16rem; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr.good td:last-child { color: #00664a; }
 tr.bad td:last-child { color: #a33b00; font-weight: 600; }

@@ -15,6 +15,8 @@ __all__ = ["ResultTable", "frame_of"]
 if TYPE_CHECKING:
     import pandas
 
+# A cell with more characters is a sentence; a page gives it room.
+_LONG = 60
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -193,7 +195,8 @@ def _cell(value: object) -> str:
     ['<td class="number">2.5</td>', '<td></td>', '<td>greedy</td>', '<td class="number">[−1, 2]</td>']
     """
     text = _text(value)
-    return f"<td{_class('number' if _is_number(text) else '')}>{html.escape(text)}</td>"
+    kind = "number" if _is_number(text) else "words" if len(text) > _LONG else ""
+    return f"<td{_class(kind)}>{html.escape(text)}</td>"
 
 
 def _all_numbers(column: Iterable[object]) -> bool:

@@ -127,7 +127,7 @@ def check_same_plan(plan: Mapping[str, Any], earlier: Mapping[str, Any], destina
     if found:
         shown = "; ".join(found[:_MOST_SHOWN]) + ("; ..." if len(found) > _MOST_SHOWN else "")
         must = "must be of the same configuration and versions"
-        remedy = f"{shown}. Repeat the earlier command, or leave --resume out to begin anew"
+        remedy = f"{shown}. Repeat the earlier command, or leave --resume out to begin again"
         raise InvalidInput("resume", must, str(destination), remedy)
 
 

@@ -64,7 +64,7 @@ def _pin_style(axes: Axes) -> None:
 
 
 def legend_height(labels: list[str], columns: int = 2) -> int:
-    r"""Return how many lines of text a legend in so many columns has.
+    r"""Return how many lines of text a legend with ``columns`` columns has.
 
     Examples
     --------

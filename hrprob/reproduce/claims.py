@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray
 
-from hrprob._core.formatting import format_number
+from hrprob._core.formatting import format_number, percent
 from hrprob.comparison.estimates import (
     Estimate,
     Verdict,
@@ -252,9 +252,7 @@ def _linear(run: xarray.Dataset, policy: str, limit: str) -> Decision:
     if stricter != test.verdict:
         words += f"; with {100 * _STRICTER:.0f} % intervals the claim {_of(stricter)}"
     if limit == "mean-oracle":
-        words += (
-            f"; {_same_choices(run, policy, limit):.1%} of these users were served the action of the limit"
-        )
+        words += f"; {percent(_same_choices(run, policy, limit), 1)} of these users were served the action of the limit"
     return test.verdict, words
 
 
@@ -276,7 +274,7 @@ def _counts_in_words(run: xarray.Dataset, counts: Mapping[str, CMDPCounts]) -> l
         versus = ratio_of_means(_at_end(run, name), _at_end(run, "random"))
         parts.append(
             f"{name_of(name)} has {format_number(count.pairs)} pairs of cell and action and needs {format_number(count.needed, 0)} tries to know them "
-            f"all, where {format_number(count.rounds, 0)} rounds were played; {count.random:.1%} of its choices were random (counted in two trials); its "
+            f"all, where {format_number(count.rounds, 0)} rounds were played; {percent(count.random, 1)} of its choices were random (counted in two trials); its "
             f"regret is {versus.against(1)} times that of a random choice"
         )
     return parts
@@ -287,7 +285,7 @@ def _tends_to(run: xarray.Dataset, policy: str, limit: str) -> Decision:
     other = np.cumsum((action.sel(policy=policy) != action.sel(policy=limit)).values, axis=1)
     verdict, fall = falls(run.user.values, other.astype(float))
     words = (
-        f"{_same_choices(run, policy, limit):.1%} of the users after the first half were served the action of "
+        f"{percent(_same_choices(run, policy, limit), 1)} of the users after the first half were served the action of "
         f"{_LIMITS[limit]}; the share of other choices changes by a factor of {fall.against(FALL, 1)} over two "
         f"doublings of users (90 % interval; below {FALL:.2f} counts as vanishing)"
     )
@@ -321,7 +319,7 @@ def _beats_cmdp(runs: Runs, counts: Mapping[str, CMDPCounts]) -> Decision:
     parts = [words]
     if "cmdp" in counts:
         parts.append(
-            f"{counts['cmdp'].random:.1%} of CMDP's choices were random: this says that HR-UCB beats a random choice"
+            f"{percent(counts['cmdp'].random, 1)} of CMDP's choices were random: this says that HR-UCB beats a random choice"
         )
     parts += [
         f"{name_of(name)} minus HR-UCB: {_decided(paired_difference(run, name, own), run.sizes['trial'])} ({label})"

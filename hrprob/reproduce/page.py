@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import hrprob
-from hrprob._core.formatting import format_number
+from hrprob._core.formatting import format_number, percent
 from hrprob.comparison.estimates import Verdict
 from hrprob.comparison.growth import measured_error_rates
 from hrprob.io.config import Experiment
@@ -196,7 +196,11 @@ def _add_error_rates(page: Report) -> None:
             case["problem"],
             case["growth"],
             case["users"],
-            *(f"{case[test][end]:.1%}" for test in ("linear", "sublinear") for end in ("wrong", "undecided")),
+            *(
+                percent(case[test][end], 1)
+                for test in ("linear", "sublinear")
+                for end in ("wrong", "undecided")
+            ),
         ]
         for case in measured["cases"]
     ]

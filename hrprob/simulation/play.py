@@ -8,7 +8,7 @@ play the same game.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
@@ -16,6 +16,8 @@ import jax
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.parallel import side_by_side
+from hrprob._core.random_numbers import trial_keys
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.simulation.arrivals import Arrivals
@@ -23,7 +25,7 @@ from hrprob.simulation.programs import Carry, Keys, Observer, Played, advance, b
 from hrprob.simulation.schedule import Chunk, Schedule, arriving
 from hrprob.simulation.truths import SHARED, OwnNumbers
 
-__all__ = ["Piece", "Play", "play_block"]
+__all__ = ["Piece", "Play", "look_at_states", "play_block"]
 
 
 class Piece(NamedTuple):
@@ -157,3 +159,33 @@ def play_block(
     for chunk in arriving(problem, keys, schedule, trials):
         for piece in play.advance(chunk):
             yield chunk, piece
+
+
+def look_at_states(
+    problem: Problem,
+    policy: Policy,
+    look: Callable[[Policy, Any], Any],
+    marks: Sequence[int],
+    trials: int,
+    seed: int,
+) -> Any:
+    """Play a policy and return what ``look`` says of its state after each of the users ``marks``.
+
+    ``look`` is called with the policy, bound to the problem, and its state, trials on the last axis; what it
+    returns is stacked, each leaf (marks, ..., trials).
+    """
+    bound = policy.bind(problem, marks[-1])
+    schedule = Schedule(problem, users=marks[-1], trials=range(trials), warmup=bound.warmup)
+
+    def play(block: np.ndarray) -> Any:
+        keys, real = trial_keys(seed, block), schedule.real(block)
+        playing = Play(problem, bound, keys, marks[-1], stops=marks)
+        looks = [
+            look(bound, playing.state)
+            for _, piece in play_block(problem, playing, keys, schedule, real)
+            if piece.users[-1] in marks
+        ]
+        return jax.tree.map(lambda *leaves: np.array(leaves)[..., :real], *looks)
+
+    blocks = side_by_side(play, schedule.blocks)
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=-1), *blocks)

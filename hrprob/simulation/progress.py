@@ -70,7 +70,7 @@ class Progress:
                 print_line(f"compiling {name} …")
 
     def played(self, name: str, users: int) -> None:
-        """Say that a policy, which is compiled then, has served so many users more, all trials together."""
+        """Say that a policy, which is compiled then, has served ``users`` more users, all trials together."""
         if self._callback is not None:
             self._callback(users)
         with self._lock:

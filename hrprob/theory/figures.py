@@ -16,10 +16,13 @@ from hrprob.theory.findings import Finding
 from hrprob.theory.play import DELTA, Theory
 from hrprob.theory.regret import STEPS, Decomposition
 
-__all__ = ["CAPTIONS", "draw_all"]
+__all__ = ["CAPTIONS", "WIDTHS", "draw_all"]
 
 _WIDTH = 2 * COLUMN_WIDTH
 _COLOURS = {"holds": "#009E73", "fails": "#D55E00", "undecided": "#999999"}
+
+WIDTHS = {"released": "ξ by the released formula", "corrected": "corrected ξ"}
+"""ξ of the runs whose regret is decomposed, in words."""
 
 CAPTIONS = {
     "terms": "Lemma 2's three terms (line: median, band: 5 % to 95 % of replications) and the bounds of Lemmas 3 to 5 on them at "
@@ -149,7 +152,7 @@ def _slack(theory: Theory) -> Figure:
         look = look_of(number)
         _draw_costs(left, one, radius, look)
         means = [float(np.mean(one.chain[step])) for step in STEPS]
-        right.plot(range(len(STEPS)), means, color=look.color, marker=look.marker, label=f"{radius} ξ")
+        right.plot(range(len(STEPS)), means, color=look.color, marker=look.marker, label=WIDTHS[radius])
         for place in range(1, len(STEPS)):
             factor = means[place] / means[place - 1]
             middle = float(np.sqrt(means[place] * means[place - 1]))
@@ -176,7 +179,7 @@ def _draw_costs(axes: Axes, one: Decomposition, radius: str, look: Any) -> None:
     middle = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
     for values, line, label in ((one.cost, "-", "w_t"), (one.width, "--", "2ξ‖x‖")):
         means = [values[:, a - 1 : b - 1].mean() for a, b in pairwise(edges)]
-        axes.plot(middle, means, color=look.color, ls=line, label=f"{label}, {radius} ξ")
+        axes.plot(middle, means, color=look.color, ls=line, label=f"{label}, {WIDTHS[radius]}")
 
 
 def _rates(theory: Theory) -> Figure:

@@ -11,7 +11,7 @@ import numpy as np
 import hrprob
 from hrprob._core.formatting import format_number
 from hrprob.io.page import Report
-from hrprob.theory.figures import CAPTIONS
+from hrprob.theory.figures import CAPTIONS, WIDTHS
 from hrprob.theory.findings import Finding
 from hrprob.theory.play import AT, DELTA, GROWTH, RIDGE, Theory
 from hrprob.theory.regret import STEPS
@@ -48,7 +48,8 @@ def write_page(path: Path, theory: Theory, folder: Path, quick: bool) -> None:
         "Stay With Me: its theory on data",
         f"{warning}Every inequality of Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), both sides computed on "
         f"{format_number(sizes.replications)} replications of the paper's setting (seed {theory.seed}): a fixed design of "
-        f"{format_number(sizes.rounds)} contexts, and the contexts that HR-UCB with the released ξ picks for {format_number(sizes.users)} users. "
+        f"{format_number(sizes.rounds)} contexts, and the contexts that HR-UCB picks for {format_number(sizes.users)} users, "
+        "with a constant ξ by the formula of the released program and σ²_max as below (from L; the program took it from ‖φ*‖). "
         f"δ = {DELTA:g}, λ = {RIDGE:g}, K = {GROWTH:g}, σ²_max = {float(sets.variance_max):g}, C₁ = C₂ = C₃ = C₄ = 1, "
         f"sub-Gaussian scale of the noise κ = {theory.noise_scale:.4g}.",
     )
@@ -115,14 +116,18 @@ def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
             for before, after in pairwise(STEPS)
         )
         words = (
-            f"Proof of Theorem 3, {radius} ξ: w_t ≤ 2ξ‖x_t‖ fails for {format_number(failing)} of {format_number(users)} users; Σ min{{‖x_t‖², 1}} is "
+            f"Proof of Theorem 3, {WIDTHS[radius]}: w_t ≤ 2ξ‖x_t‖ fails for {format_number(failing)} of {format_number(users)} users; Σ min{{‖x_t‖², 1}} is "
             f"{float(np.mean(one.potential)):.1f} on average, 2 ln det is {float(np.mean(one.log_determinant)):.1f} and its bound "
             f"{one.potential_bound:.1f}; the regret {format_number(mean['regret'], 0)} is enlarged by the factors {steps}"
         )
         made.append((failing == 0, words))
     for version, bound in theory.rates.items():
         first = bound.first_below_random
-        when = f"{first:.2g} users" if math.isfinite(first) else "more than 10¹⁵ users"
+        when = (
+            f"{format_number(float(f'{first:.2g}'))} users"
+            if math.isfinite(first)
+            else "more than 10¹⁵ users"
+        )
         words = (
             f"Theorem 3's bound ({version}, C₃ = C₄ = 1, δ = {DELTA:g}) is below a random choice's regret "
             f"({theory.random_cost:.3f} per user) from {when} on"
@@ -140,7 +145,7 @@ def _add_regret(page: Report, theory: Theory, folder: Path) -> None:
     page.figure(folder / "slack.png", CAPTIONS["slack"])
     header = ["ξ", "quantile", "Σ w_t", "Σ 2ξ‖x‖", "largest ξ", "Cauchy", "potential"]
     rows = [
-        [radius, level, *(float(np.quantile(one.chain[step], level)) for step in STEPS)]
+        [WIDTHS[radius], level, *(float(np.quantile(one.chain[step], level)) for step in STEPS)]
         for radius, one in theory.decompositions.items()
         for level in (0.1, 0.5, 0.9)
     ]

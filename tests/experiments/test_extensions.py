@@ -10,7 +10,7 @@ import hrprob
 from hrprob.cli import main
 from hrprob.io import config
 from hrprob.problem.parts import PARTS
-from tests.quoted.extensions import EARLIER, FILES, FOLDER, PAIRS, play
+from tests.quoted.extensions import ALONE, EARLIER, FILES, FOLDER, PAIRS, STAYS, play
 from tests.quoted.texts import records
 
 
@@ -90,6 +90,17 @@ def test_the_readme_counts_its_intervals():
     assert sum(len(rows_of(name)) for name in FILES) == len(PAIRS)
 
 
+def test_what_is_recorded_is_in_the_files():
+    policies = {name: set(config.read(FOLDER / f"{name}.toml").policies) for name in FILES}
+    for pair in [*PAIRS, *EARLIER]:
+        assert pair.policy in policies[pair.name], pair
+        assert pair.other in policies[pair.other_name], pair
+    for name, alone in ALONE.items():
+        assert set(alone) <= policies[name]
+    for name, policy in STAYS.items():
+        assert policy in policies[name]
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """Return a function that plays a file once, in a new process without compiled programs: its folder and seconds."""
@@ -98,7 +109,10 @@ def played(tmp_path_factory):
     def run(name):
         if name not in done:
             start = time.perf_counter()
-            done[name] = play(name, tmp_path_factory.mktemp(name) / "out"), time.perf_counter() - start
+            done[name] = (
+                play(name, tmp_path_factory.mktemp(name) / "out", cold=True),
+                time.perf_counter() - start,
+            )
         return done[name]
 
     return run

@@ -40,7 +40,7 @@ sys.addaudithook(_count)
 
 @contextlib.contextmanager
 def dying(after):
-    """Let the body die after so many file operations; whether it did, the body's last line knows."""
+    """Let the body die after a given number of file operations; whether it did, the body's last line knows."""
     _Life.left, _Life.done = after, 0
     try:
         yield

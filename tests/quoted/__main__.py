@@ -29,7 +29,7 @@ def check() -> int:
 
 def record(name: str, folder: Path, play: bool) -> None:
     """Record a source, and rewrite the figure that shows it."""
-    content = SOURCES[name].record(folder, play)
+    content = SOURCES[name].record(name, folder, play)
     RECORDS.mkdir(exist_ok=True)
     with whole_file(RECORDS / f"{name}.json") as path:
         path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.quoted.formats import number, with_error, with_interval
+from hrprob.comparison.growth import measured_error_rates
+from tests.quoted.formats import number, ratio, with_error
 
 SUITE = Path(__file__).parents[2] / "experiments" / "suite"
 DEFAULT = "contextual-ids"
@@ -33,7 +34,7 @@ def suite_problems(recorded):
                 with_error(regret[problem["best"]]),
                 f"`{problem['best']}`",
                 with_error(regret[DEFAULT]),
-                with_interval(problem["ratio"][DEFAULT], 2),
+                ratio(problem["ratio"][DEFAULT]),
                 *(number(regret[policy]["mean"]) for policy in shown),
             ]
         )
@@ -48,9 +49,9 @@ def _ranks(values):
             str(rank["problems"]),
             number(rank["mean_rank"]["mean"], 1),
             number(rank["median_ratio"], 2),
-            with_interval(rank["worst_ratio"], 2),
+            ratio(rank["worst_ratio"]),
             f"`{rank['worst_problem']}`",
-            with_interval(rank["typical"], 2),
+            ratio(rank["typical"]),
         ]
         for rank in values["ranks"]
     ]
@@ -93,6 +94,37 @@ def coverage(recorded):
     return table(["policy, outcomes", "parameter", "user 30", "100", "300", "1 000", "at all four"], rows)
 
 
+def claims(recorded):
+    """Return the verdicts on the paper's claims, by setting."""
+    settings = ["released settings", "as the text has it"]
+    rows = []
+    for claim, verdicts in recorded["reproduce"]["values"]["verdicts"].items():
+        own = [setting for setting in verdicts if setting not in settings]
+        if own:
+            rows += [[f"{claim} ({setting})", verdicts[setting], ""] for setting in own]
+        else:
+            rows.append([claim, *(verdicts.get(setting, "–") for setting in settings)])
+    return table(["claim", *settings], rows)
+
+
+def growth(recorded):
+    """Return the verdicts of the growth tests on policies whose growth is known."""
+    rows = []
+    for case in measured_error_rates()["cases"]:
+        shares = [case[test][end] for test in ("linear", "sublinear") for end in ("wrong", "undecided")]
+        rows.append(
+            [
+                f"{case['policy']}, {case['problem']}",
+                case["growth"],
+                number(case["users"]),
+                *(f"{number(100 * share, 1)} %" for share in shares),
+            ]
+        )
+    return table(
+        ["policy", "growth", "users", "linear: wrong", "undecided", "sublinear: wrong", "undecided"], rows
+    )
+
+
 def _recorded(source, make):
     """Return a block that waits for the record of its source."""
 
@@ -104,6 +136,8 @@ def _recorded(source, make):
 
 
 BLOCKS = {
+    "claims": _recorded("reproduce", claims),
+    "growth": growth,
     "suite-problems": _recorded("suite", suite_problems),
     "suite-ranks": _recorded("suite", suite_ranks),
     "held-out-ranks": _recorded("held-out", held_out_ranks),

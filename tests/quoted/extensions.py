@@ -1,5 +1,6 @@
 """The experiments on the extensions, played, and the differences that their README quotes."""
 
+import json
 import os
 import subprocess
 import sys
@@ -95,17 +96,21 @@ _TEXT = [
     ("eager", "HR-UCB, eager", "HR-UCB, lazy", 100),
     ("within-user", "Thompson, one draw per round", "Thompson, one draw per user", 100),
     ("infinite", "HR-UCB, ξ = 1", "Greedy", 30000),
+    ("reward", "HR-UCB for reward", "Greedy for reward", 30000),
 ]
 
 PAIRS = [Pair(*row) for row in _TABLE]
 EARLIER = [Pair(name, policy, name, other, user) for name, policy, other, user in _TEXT]
 
 
-def play(name: str, out: Path) -> Path:
-    """Play a file in a new process, without compiled programs of earlier ones; return its folder."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("JAX_")}
+def play(name: str, out: Path, cold: bool = False) -> Path:
+    """Play a file in a new process, if asked to without compiled programs of earlier ones; return its folder."""
+    environment = dict(os.environ)
+    if cold:
+        environment = {key: value for key, value in environment.items() if not key.startswith("JAX_")}
+        environment["HRPROB_CACHE"] = ""
     command = [sys.executable, "-m", "hrprob.cli", "run", FOLDER / f"{name}.toml", "--out", out]
-    subprocess.run(command, check=True, capture_output=True, env=environment | {"HRPROB_CACHE": ""})
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     return out
 
 
@@ -126,24 +131,38 @@ def play_all(folder: Path) -> dict:
             pair.key: pair.measure(folder / pair.name, folder / pair.other_name)
             for pair in [*PAIRS, *EARLIER]
         },
-        "regret": {name: _summary(folder / name, policies) for name, policies in _ALONE.items()},
+        "regret": {name: _summary(folder / name, policies) for name, policies in ALONE.items()},
         "spread": {"function": {"Greedy": _spread(regret(folder / "function", "Greedy"))}},
         "until": {name: _until(folder / name) for name in _EARLY},
         "between": {name: _between(folder / name) for name in _EARLY},
+        "lifetime": {name: _lifetime(folder / name, policy) for name, policy in STAYS.items()},
+        "late rate": {"reward": _late_rate(folder / "reward", "HR-UCB for lifetime")},
     }
 
 
 # Policies whose regret is quoted by itself, and files of which the regret of early users is.
-_ALONE = {"infinite": ("Random",), "sequence": ("LinUCB",)}
+ALONE = {"sequence": ("LinUCB",)}
 _EARLY = ("drifting", "withholding", "independent")
+# Policies under which the mean length of a stay is quoted.
+STAYS = {"eager": "HR-UCB, lazy", "active": "HR-UCB (K=2), first come"}
 
 
 def _summary(out: Path, policies: tuple[str, ...]) -> dict:
-    values = {policy: regret(out, policy) for policy in policies}
-    return {
-        policy: {"mean": float(own.mean()), "se": float(own.std(ddof=1) / len(own) ** 0.5)}
-        for policy, own in values.items()
-    }
+    return {policy: _over_trials(regret(out, policy)) for policy in policies}
+
+
+def _over_trials(values: np.ndarray) -> dict:
+    return {"mean": float(values.mean()), "se": float(values.std(ddof=1) / len(values) ** 0.5)}
+
+
+def _lifetime(out: Path, policy: str) -> dict:
+    """Return the mean length of a stay."""
+    return json.loads((out / "summary.json").read_text(encoding="utf-8"))[policy]["lifetime"]
+
+
+def _late_rate(out: Path, policy: str) -> dict:
+    """Return the regret per thousand users over the last ten thousand of 30 000."""
+    return _over_trials((regret(out, policy, 30000) - regret(out, policy, 20000)) / 10)
 
 
 def _spread(values: np.ndarray) -> dict:

@@ -13,8 +13,11 @@ import numpy as np
 import xarray
 
 import hrprob
+from hrprob.reproduce.parts import name_of
+from hrprob.reproduce.published import published_trials
 from tests.quoted import extensions
 from tests.quoted.calibration import calibrated_coverage
+from tests.quoted.explanations import explanations
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,15 +30,15 @@ class Source(NamedTuple):
     what: str
     figures: Mapping[str, Path] = MappingProxyType({})  # figures of the folder that are shown, and where
 
-    def record(self, folder: Path, play: bool = True) -> dict:
-        """Run the command, if asked to, and return what is recorded."""
+    def record(self, name: str, folder: Path, play: bool = True) -> dict:
+        """Run the command, if asked to, and return what is recorded under this name."""
         if self.command and play:
             command = [str(folder) if word == "OUT" else word for word in self.command]
             subprocess.run([sys.executable, "-m", "hrprob.cli", *command], check=True)
         said = "hrprob " + " ".join(word if word != "OUT" else "DIR" for word in self.command)
         return {
             "what": self.what,
-            "command": said if self.command else "python -m tests.quoted refresh",
+            "command": said if self.command else f"python -m tests.quoted refresh {name}",
             "version": hrprob.__version__,
             "values": rounded(self.read(folder)),
         }
@@ -71,15 +74,44 @@ def reproduction(folder: Path) -> dict:
         "curves": {key.replace("/", " "): curve for key, curve in curves.items()},
         "curve_count": {name: verdicts.count(name) for name in ("holds", "fails", "undecided")},
         "first_users": {first["policy"]: first for first in data["first_users"]},
-        "verdicts": {name: claim["verdict"] for name, claim in claims.items()},
-        "late_ratio": {
-            policy: re.search(rf"{policy}: .*?, (\S+ \[\S+ \S+\]) times the rate", claim["evidence"])[1]
-            for policy, claim in (
-                (policy, claims[f"Over these users, {name} has linear regret (released settings)"])
-                for policy, name in (("linucb", "LinUCB"), ("sigma-max-ucb", "sigma_max-UCB"))
-            )
-        },
+        "verdicts": _verdicts(data["claims"]),
+        "late_ratio": late_ratios(claims, "released settings"),
+        "late_share": late_share(claims, "released settings"),
+        "published": _published(),
     }
+
+
+def _verdicts(claims: list[dict]) -> dict[str, dict[str, str]]:
+    """Return the verdict on each claim, by setting."""
+    found: dict[str, dict[str, str]] = {}
+    for claim in claims:
+        found.setdefault(claim["claim"], {})[claim["setting"]] = claim["verdict"]
+    return found
+
+
+def late_share(claims: Mapping[str, dict], setting: str) -> dict[str, str]:
+    """Return the late share of the gap between K = 2 and K = 5, ours and the published one, as the evidence has them."""
+    evidence = claims[f"K matters only while users are few ({setting})"]["evidence"]
+    ours, published = re.search(
+        r"after user .*? is (\S+ \[\S+ \S+\]), of the published curves ([\d.]+);", evidence
+    ).groups()
+    return {"ours": ours, "published": published}
+
+
+def late_ratios(claims: Mapping[str, dict], setting: str) -> dict[str, str]:
+    """Return the late rates of regret as multiples of the limit's, as the evidence of the claims has them."""
+    found = {}
+    for policy in ("linucb", "sigma-max-ucb"):
+        name = name_of(policy)
+        evidence = claims[f"Over these users, {name} has linear regret ({setting})"]["evidence"]
+        found[policy] = re.search(rf"{re.escape(name)}: .*?, (\S+ \[\S+ \S+\]) times the rate", evidence)[1]
+    return found
+
+
+def _published() -> dict:
+    """Return the last point of panel d's CMDP, the one published curve whose single trials are known."""
+    last = published_trials().regret[:, -1]
+    return {"cmdp-d": {"mean": float(last.mean()), "se": float(last.std(ddof=1) / len(last) ** 0.5)}}
 
 
 def suite(folder: Path) -> dict:
@@ -135,5 +167,8 @@ SOURCES = {
         "all policies on 15 random problems, 20 × 5 000 users",
     ),
     "extensions": Source([], extensions.play_all, "experiments/extensions/*.toml, one `hrprob run` each"),
+    "explanations": Source(
+        [], explanations, "why the extensions gain or lose: the truth known, and runs with one thing changed"
+    ),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
 }

@@ -6,6 +6,7 @@ import pytest
 from hrprob.reproduce.claims import LEAST_TRIALS, claims
 from hrprob.reproduce.cmdp_counts import CMDPCounts
 from tests.comparison.curves import USERS, run_of
+from tests.quoted.sources import late_ratios, late_share
 
 
 def curves_like_the_paper():
@@ -113,7 +114,7 @@ def test_a_cmdp_that_is_a_random_choice_is_called_that():
         "needs 173\N{NARROW NO-BREAK SPACE}205 tries"
         in decided["Over these users, CMDP has linear regret"].evidence
     )
-    assert "100.0% of CMDP's choices were random" in decided["HR-UCB beats CMDP"].evidence
+    assert "100.0\N{NO-BREAK SPACE}% of CMDP's choices were random" in decided["HR-UCB beats CMDP"].evidence
 
 
 def test_whether_choices_tend_to_those_of_the_limit():
@@ -160,3 +161,16 @@ def test_a_verdict_that_a_stricter_level_changes_says_so():
     }
     assert said == {"holds"}
     assert "intervals the claim" not in words[0.01].evidence
+
+
+def test_texts_can_quote_late_rates_and_shares(decided):
+    claimed = {f"{name} (s)": claim._asdict() for name, claim in decided.items()}
+    assert late_share(claimed, "s")["published"] == "0.23"
+    ratios = late_ratios(claimed, "s")
+    assert list(ratios) == ["linucb", "sigma-max-ucb"]
+    for policy, words in ratios.items():
+        mean, low, high = (float(word.strip("[],")) for word in words.split())
+        assert low <= mean <= high, policy
+        # The margin of "linear": the curves are those of the limit and a little above.
+        assert low > 0.9, policy
+        assert high < 1.1, policy

@@ -142,7 +142,7 @@ def test_the_whole_reproduction(tmp_path):
     released = {claim.claim: claim.verdict for claim in done.claims if claim.setting == "released settings"}
     assert released["Over these users, HR-UCB has sublinear regret whatever K"] == "holds"
     text = {claim.claim: claim.evidence for claim in done.claims if claim.setting == "as the text has it"}
-    assert "100.0% of CMDP's choices were random" in text["HR-UCB beats CMDP"]
+    assert "100.0\N{NO-BREAK SPACE}% of CMDP's choices were random" in text["HR-UCB beats CMDP"]
     assert "173,205 tries" in text["Over these users, CMDP has linear regret"]
     # Both tend to the best mean; with 20 trials that is not always decided, but never decided otherwise.
     assert released["Over these users, LinUCB has linear regret"] != "fails"

@@ -1,10 +1,13 @@
 """The settings of the reproduction: what was released, and one thing at a time beside it."""
 
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hrprob
+from hrprob.io import config
 from hrprob.reproduce.parts import PANELS, experiment_of, parts_of
 
 WIDTH = 26.03
@@ -27,6 +30,23 @@ def test_the_released_width_is_the_released_width_everywhere():
             assert width == pytest.approx(WIDTH, abs=0.005), (part, name)
             seen += 1
     assert seen >= 6
+
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [EXPERIMENTS / "paper.toml", *sorted(EXPERIMENTS.glob("extensions/*.toml"))],
+    ids=lambda file: file.stem,
+)
+def test_experiments_that_say_released_are_told_the_released_sigma_max(file):
+    experiment = config.read(file)
+    released = [
+        policy for policy in experiment.policies.values() if getattr(policy, "radius", None) == "released"
+    ]
+    largest = float(experiment.problem.link(np.linalg.norm(experiment.problem.phi)))
+    assert [policy.variance_max for policy in released] == pytest.approx([largest] * len(released), abs=1e-12)
 
 
 def test_cmdp_keeps_its_action_for_a_whole_stay():

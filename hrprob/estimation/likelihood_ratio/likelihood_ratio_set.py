@@ -111,7 +111,7 @@ class LikelihoodRatioSet:
         self._state: Any = None
 
     def fit(self, X: Any, r: Any, user: Any = None) -> LikelihoodRatioSet:
-        """Start anew from contexts ``X`` (n, d) and outcomes ``r`` (n,), in the order in which they were seen.
+        """Start again from contexts ``X`` (n, d) and outcomes ``r`` (n,), in the order in which they were seen.
 
         ``user`` labels the rounds of one stay, which must follow one another under one context; one predictive serves them
         all. Without labels every round has its own. Models other than the normal one see single rounds.

@@ -48,7 +48,7 @@ class PosteriorPredictive(Predictive):
     draws : int, default 256
         Draws per fit.
     refit : float, default 1.2
-        The engine is fitted anew when the number of rows has grown by this factor.
+        The engine is fitted again when the number of rows has grown by this factor.
     seed : int
         The seed of the draws.
     """
@@ -70,7 +70,7 @@ class PosteriorPredictive(Predictive):
             raise InvalidInput("engine", "must fit inside compiled programs", self.engine.kind, remedy)
         remedy = "the density is averaged over them"
         set_frozen(self, draws=check_count("draws", self.draws, remedy=remedy))
-        remedy = "1.2 fits anew whenever the rows have grown by 20 %"
+        remedy = "1.2 fits again whenever the rows have grown by 20 %"
         set_frozen(self, refit=check_number("refit", self.refit, low=1, remedy=remedy))
         set_frozen(self, seed=check_count("seed", self.seed, low=0, remedy="it makes the draws repeatable"))
 

@@ -29,7 +29,7 @@ shares than that of x itself. Let γ be their mean share (weighted as in the thi
 which is exact to third order along that line. Towards small variances the set reaches further than along the line, and γ is
 halved. This is no proved bound. **Slack**: the half axes are multiplied by :data:`STRETCH`; tests compare the intervals with a constrained search of the set itself.
 
-An old region stays valid: the set of an earlier n holds together with all others. So it is fitted anew only now and
+An old region stays valid: the set of an earlier n holds together with all others. So it is fitted again only now and
 then.
 """
 
