@@ -97,9 +97,10 @@ class DaskScheduler:
         try:
             found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
         except TimeoutError:
-            if self._processes is not None and len(self._client.nthreads()) < self._processes:
+            started = self._client.cluster
+            if self._processes and started is not None and len(self._client.nthreads()) < self._processes:
                 # Dask replaces a worker that dies, but not one that dies while it starts.
-                self._client.cluster.scale(self._processes)
+                started.scale(self._processes)
             return []
         return list(found.done)
 
