@@ -25,9 +25,11 @@ extensions = [
     "commands",
     "kinds",
     "mathml",
+    "prose_tables",
     "public_names",
 ]
-exclude_patterns = ["_build", "_ext"]
+# myst-nb leaves the executed notebooks beside the built pages.
+exclude_patterns = ["_build", "_ext", "jupyter_execute", ".jupyter_cache"]
 
 # Every code cell runs in the build, and an error or a warning in one fails it.
 nb_execution_mode = "force"
@@ -35,10 +37,14 @@ nb_execution_mode = "force"
 nb_execution_timeout = 1800
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+# What a cell writes to stderr, a warning for example, is a warning of the build.
+nb_output_stderr = "remove-warn"
 nb_merge_streams = True
 # The processes of the notebooks share compiled programs.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(HERE / "_build" / ".jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+# NumPyro imports a progress bar that asks for ipywidgets; no page shows one.
+os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -63,6 +69,8 @@ html_title = "hrprob"
 html_static_path = ["_static"]
 html_css_files = ["hrprob.css"]
 html_math_renderer = "mathml"
+# Pages that stand alone have no section to navigate.
+html_sidebars = {"index": [], "gallery": [], "start/index": []}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

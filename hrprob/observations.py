@@ -51,6 +51,7 @@ class Rounds(NamedTuple):
 
 
 Data = Stays | Rounds
+"""What a posterior is conditioned on: sums per stay, or single outcomes."""
 D = TypeVar("D", bound=Stays | Rounds)
 
 

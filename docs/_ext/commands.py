@@ -21,7 +21,7 @@ def subparsers() -> dict[str, argparse.ArgumentParser]:
 
 def section(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     """Yield the lines of a command's section."""
-    parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=96)
+    parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=80)
     yield from (f"(command-{name})=", f"## `hrprob {name}`", "", _sentence(parser.description or ""), "")
     yield from ("```text", *parser.format_usage().removeprefix("usage: ").splitlines(), "```", "")
     yield from ("| argument | meaning |", "|---|---|")

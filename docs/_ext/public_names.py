@@ -9,9 +9,11 @@ exist is a warning.
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import inspect
+import itertools
 import re
 from pathlib import Path
 from typing import Any, ClassVar
@@ -108,7 +110,8 @@ class Names(Directive):
         if "group" in self.options:
             names = [name for name in groups(package)[self.options["group"]] if name in names]
         lines = [".. autosummary::", "   :nosignatures:", ""]
-        lines += [f"   {package}.{name}" for name in names]
+        # The docstring of a constant is that of its type; its entry has the words beside its definition.
+        lines += [f"   {package}.{name}" for name in names if not is_constant(getattr(module, name))]
         for name in names:
             lines += ["", *_entry(f"{package}.{name}", getattr(module, name))]
         node = nodes.section()
@@ -119,13 +122,37 @@ class Names(Directive):
 
 
 def _entry(full: str, value: Any) -> list[str]:
+    if is_constant(value):
+        return [f".. py:data:: {full}", "", *(f"   {line}" for line in words_of(full).splitlines()), ""]
     if inspect.isclass(value):
         # What every member of a family does is said once, with the base class.
         members = [] if isinstance(getattr(value, "kind", None), str) else ["   :members:"]
         return [f".. autoclass:: {full}", *members, ""]
-    if callable(value) and hasattr(value, "__qualname__"):
-        return [f".. autofunction:: {full}", ""]
-    return [f".. autodata:: {full}", "   :no-value:", ""]
+    return [f".. autofunction:: {full}", ""]
+
+
+def is_constant(value: Any) -> bool:
+    """Return whether a public object is neither a class nor a function."""
+    return not inspect.isclass(value) and not (callable(value) and hasattr(value, "__qualname__"))
+
+
+def words_of(full: str) -> str:
+    """Return the string below the definition of a constant, which may stand in any module of its package."""
+    package, _, name = full.rpartition(".")
+    file = Path(str(importlib.import_module(package).__file__))
+    places = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
+    root = Path(str(importlib.import_module("hrprob").__file__)).parent
+    for place in [*places, *sorted(root.rglob("*.py"))]:
+        text = place.read_text(encoding="utf-8")
+        if not re.search(rf"^{name}\b.*=", text, flags=re.M):
+            continue
+        body = ast.parse(text).body
+        for statement, below in itertools.pairwise(body):
+            targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+            is_it = any(isinstance(one, ast.Name) and one.id == name for one in targets)
+            if is_it and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                return inspect.cleandoc(str(below.value.value))
+    raise LookupError(f"{full} needs a string below its definition that says what it is")
 
 
 def list_references(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:

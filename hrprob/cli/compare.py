@@ -19,6 +19,7 @@ from hrprob.cli.shared import (
     add_trust,
     import_modules,
     named_as_options,
+    result_folder,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +52,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_scheduler(parser)
     add_trust(parser)
-    add_out(parser, "folder for comparison.json, figures and report.html")
+    add_out(
+        parser,
+        "folder for comparison.json, figures and report.html",
+        "results/compare/NAME for the result DIR/NAME, or results/compare for several, replacing an earlier comparison",
+    )
     add_quiet(parser, "no progress and no tables")
     add_json(parser)
     add_import(parser)
@@ -64,10 +69,12 @@ def _run(arguments: argparse.Namespace) -> None:
         from hrprob.comparison.folders import compare_folders
 
     say = printer(arguments)
+    one = arguments.folders[0] if len(arguments.folders) == 1 else ""
+    out = result_folder(arguments, one)
     with named_as_options("baseline", "at", "until", "most_trials", "scheduler"):
         report = compare_folders(
             arguments.folders,
-            arguments.out,
+            out,
             baseline=arguments.baseline,
             at=arguments.at,
             until=arguments.until,
@@ -80,9 +87,8 @@ def _run(arguments: argparse.Namespace) -> None:
             progress=shows_progress(arguments),
         )
     print_report(report, say, pairs=True)
-    if arguments.out is not None:
-        say(f"\nreport in {Path(arguments.out, 'report.html')}")
-    print_result(arguments, arguments.out, report.to_dict())
+    say(f"\nreport in {Path(out, 'report.html')}")
+    print_result(arguments, out, report.to_dict())
 
 
 def print_report(report: ComparisonReport, say: Callable[[str], None], *, pairs: bool) -> None:
@@ -90,10 +96,12 @@ def print_report(report: ComparisonReport, say: Callable[[str], None], *, pairs:
     from hrprob.comparison.tables import decision_in_words, pairs_table, ranks_table, standings_table
 
     for name, comparison in report.comparisons.items():
-        say(f"\n{name}, user {comparison.at}, {comparison.trials} trials")
+        say(f"\n{name}: {comparison.headline}\n")
         say(standings_table(comparison).in_columns())
         if pairs:
             say("\n" + pairs_table(comparison).in_columns())
+        for note in comparison.notes():
+            say(f"\n{note}")
         if name in report.decisions:
             say(decision_in_words(report.decisions[name]))
     if report.ranks:

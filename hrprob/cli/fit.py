@@ -17,6 +17,7 @@ from hrprob.cli.shared import (
     import_modules,
     named_as_options,
     own_kinds,
+    result_folder,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "separators (comma, semicolon, tab, |) and decimal commas are recognised, other columns are not used",
     )
     _add_columns(parser)
-    add_out(parser, "folder for the posterior, its summary and figures")
+    add_out(
+        parser,
+        "folder for the posterior, its summary and figures",
+        "results/fit/NAME for NAME.csv, replacing an earlier fit",
+    )
     for name, default, meaning in (
         ("engine", "nuts", f"posterior engine: {own_kinds('estimation/posterior')}"),
         ("model", "gaussian", f"outcome model: {own_kinds('models')}"),
@@ -104,6 +109,7 @@ def _run(arguments: argparse.Namespace) -> None:
     with named_as_options("prob"):
         check_prob(arguments.prob)
     options = _fit_options(arguments)
+    out = result_folder(arguments, arguments.file)
     bounds = {"bounds.theta": "bound-theta", "bounds.phi": "bound-phi"}
 
     def fit_table(table: Table) -> Posterior:
@@ -113,7 +119,7 @@ def _run(arguments: argparse.Namespace) -> None:
     with named_as_options("outcome", "context", "user", "level", "scale", data="FILE"):
         posterior = fit_file(
             arguments.file,
-            arguments.out,
+            out,
             prob=arguments.prob,
             command=sys.argv,
             columns=Columns(arguments.outcome, arguments.context, arguments.user, arguments.level),
@@ -123,12 +129,11 @@ def _run(arguments: argparse.Namespace) -> None:
     say = printer(arguments)
     for line in fit_in_words(posterior, arguments.prob):
         say(line)
-    if arguments.out is not None:
-        thinned = thinning_in_words(posterior)
-        if thinned is not None:
-            say(thinned)
-        say(f"\nresults in {arguments.out}")
-    print_result(arguments, arguments.out, to_plain(posterior, arguments.prob))
+    thinned = thinning_in_words(posterior)
+    if thinned is not None:
+        say(thinned)
+    say(f"\nresults in {out}")
+    print_result(arguments, out, to_plain(posterior, arguments.prob))
 
 
 def _fit_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -50,15 +50,13 @@ def add_sizes(parser: argparse.ArgumentParser, **meanings: str) -> None:
         parser.add_argument(f"--{name}", type=int, metavar="N", help=meaning)
 
 
-def add_out(parser: argparse.ArgumentParser, meaning: str, default: str = "") -> None:
+def add_out(parser: argparse.ArgumentParser, meaning: str, default: str) -> None:
     """Add ``--out DIR``, the folder that a command writes, with what it is by default in words."""
-    parser.add_argument(
-        "--out", metavar="DIR", help=f"{meaning}; by default {default or 'nothing is written'}"
-    )
+    parser.add_argument("--out", metavar="DIR", help=f"{meaning}; by default {default}")
 
 
 def result_folder(arguments: argparse.Namespace, name: str = "") -> str:
-    """Return the folder of ``--out``; by default results/COMMAND, and in it one named like the file ``name``.
+    """Return the folder of ``--out``; by default results/COMMAND, and in it one named like the file or folder ``name``.
 
     Examples
     --------
@@ -67,7 +65,9 @@ def result_folder(arguments: argparse.Namespace, name: str = "") -> str:
     """
     if arguments.out is not None:
         return str(arguments.out)
-    return "/".join(["results", str(arguments.command), *([Path(name).stem] if name else [])])
+    place = Path(name).resolve()
+    own = [place.name if place.is_dir() else place.stem] if name else []
+    return "/".join(["results", str(arguments.command), *own])
 
 
 def add_quiet(parser: argparse.ArgumentParser, meaning: str) -> None:

@@ -88,12 +88,13 @@ def standings_table(comparison: Comparison) -> ResultTable:
 
 def pairs_table(comparison: Comparison) -> ResultTable:
     """Return the table of all pairs: difference, intervals, p-values, wins, verdict."""
+    count = "one pair" if len(comparison.pairs) == 1 else f"{len(comparison.pairs)} pairs"
     meanings = {
         "difference": "Mean over trials of the regret of the first policy minus that of the second: negative if the first is better.",
         "95 % t": "Interval of the mean difference, by Student's t.",
         "95 % bootstrap": "The same by the bootstrap (BCa from 10 trials on), for skewed differences.",
         "p": "Two-sided paired t-test of a mean difference of 0.",
-        "p, Holm": f"The same, corrected for {len(comparison.pairs)} pairs by Holm's method.",
+        "p, Holm": f"The same, corrected for {count} by Holm's method.",
         "wins": "Share of trials in which the first policy has less regret, a tie counts half, with Wilson's 95 % interval.",
         "verdict": f"Which policy is better, where the corrected p is at most {comparison.level:.3g}; else the difference that "
         "would have been detected with probability 80 %, at the strictest of Holm's levels.",

@@ -138,6 +138,8 @@ def _check_rising(name: str, numbers: tuple[int, ...]) -> None:
 
 
 DEFAULT = Sizes()
+"""The sizes of ``hrprob diagnose``."""
+
 QUICK = Sizes(
     sets=32,
     users=(10, 30, 100),

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hrprob._core.formatting import format_number
+from hrprob._core.keywords import nearest_keywords
 from hrprob.plot.canvas import drawn_on, new_figure
 from hrprob.plot.intervals import mean_interval, trials_in_words
 from hrprob.plot.labels import label_of, labels_of, note_above
@@ -20,6 +21,7 @@ from hrprob.simulation.results import oracles_of
 __all__ = ["final_regret", "lifetimes", "plot_lifetime"]
 
 
+@nearest_keywords
 def lifetimes(result: xarray.Dataset, ax: Axes | None = None, *, against: str | None = None) -> Axes:
     """Draw the mean realised lifetime of every policy, or its difference from that of another.
 
@@ -67,6 +69,7 @@ def lifetimes(result: xarray.Dataset, ax: Axes | None = None, *, against: str | 
     return axes
 
 
+@nearest_keywords
 def final_regret(result: xarray.Dataset, ax: Axes | None = None, *, at: int | None = None) -> Axes:
     """Draw the distribution over trials of every policy's regret: a mean can hide a heavy tail.
 

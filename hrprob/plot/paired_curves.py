@@ -9,6 +9,7 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, PercentFormatter
 
+from hrprob._core.keywords import nearest_keywords
 from hrprob.plot.canvas import add_legend, drawn_on, legend_height
 from hrprob.plot.intervals import draw_band, mean_interval, trials_in_words
 from hrprob.plot.labels import label_of, labels_of, note_above
@@ -22,6 +23,7 @@ _POINTS = 200
 _WINDOWS = 24
 
 
+@nearest_keywords
 def differences(
     result: xarray.Dataset, ax: Axes | None = None, *, against: str | None = None, legend: bool = True
 ) -> Axes:
@@ -97,6 +99,7 @@ def differences(
     return axes
 
 
+@nearest_keywords
 def optimal_actions(result: xarray.Dataset, ax: Axes | None = None, *, legend: bool = True) -> Axes:
     """Draw the share of users whose first action was the best for them, along the users, with 95 % bands.
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from hrprob._core.keywords import nearest_keywords
 from hrprob.plot.canvas import add_legend, drawn_on, legend_height, new_figure
 from hrprob.plot.intervals import mean_interval, trials_in_words
 from hrprob.plot.labels import labels_of, note_above
@@ -23,6 +24,7 @@ _MARKERS_PER_CURVE = 7
 _GUIDES = {1.0: "slope 1: linear", 0.5: "slope ½: √t"}
 
 
+@nearest_keywords
 def regret(result: xarray.Dataset, ax: Axes | None = None, *, legend: bool = True) -> Axes:
     """Draw the mean regret of every policy against the number of users served, with 95 % bands.
 
@@ -63,6 +65,7 @@ def regret(result: xarray.Dataset, ax: Axes | None = None, *, legend: bool = Tru
     return axes
 
 
+@nearest_keywords
 def growth(
     result: xarray.Dataset, ax: Axes | None = None, *, guides: bool = True, legend: bool = True
 ) -> Axes:

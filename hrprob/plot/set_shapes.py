@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from hrprob._core.errors import InvalidInput, check_choice
 from hrprob._core.formatting import format_number, percent
+from hrprob._core.keywords import nearest_keywords
 from hrprob.plot.canvas import add_legend, drawn_on, legend_height
 from hrprob.plot.scales import label_plainly, number_ticks
 from hrprob.plot.style import look_of
@@ -27,6 +28,7 @@ _CLOSE = 0.15
 _ANGLES = np.linspace(0.0, 2.0 * np.pi, 181)
 
 
+@nearest_keywords
 def confidence_sets(
     sets: Any,
     ax: Axes | None = None,
@@ -103,6 +105,7 @@ def confidence_sets(
     return axes
 
 
+@nearest_keywords
 def set_radii(
     table: xarray.Dataset, ax: Axes | None = None, *, parameter: str = "phi", legend: bool = True
 ) -> Axes:

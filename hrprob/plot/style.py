@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import contextlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import matplotlib
@@ -67,8 +68,12 @@ class Look(NamedTuple):
     marker: str
 
 
-def style() -> AbstractContextManager[None]:
+@contextlib.contextmanager
+def style() -> Iterator[None]:
     """Return a context in which figures have hrprob's style.
+
+    Whether figures are shown as they are made is not part of it: a notebook switches that on with the first figure,
+    which may be made in this context, and it stays on.
 
     Examples
     --------
@@ -76,7 +81,15 @@ def style() -> AbstractContextManager[None]:
     ...     float(matplotlib.rcParams["font.size"])
     8.0
     """
-    return matplotlib.rc_context(SETTINGS)
+    interactive = matplotlib.is_interactive()
+    try:
+        with matplotlib.rc_context(SETTINGS):
+            try:
+                yield
+            finally:
+                interactive = matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(interactive)
 
 
 def look_of(index: int) -> Look:

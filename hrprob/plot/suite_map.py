@@ -10,6 +10,7 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
+from hrprob._core.keywords import nearest_keywords
 from hrprob.numerics.ratios import ratios_to_least
 from hrprob.plot.canvas import drawn_on
 from hrprob.simulation.results import oracles_of
@@ -17,6 +18,7 @@ from hrprob.simulation.results import oracles_of
 __all__ = ["suite"]
 
 
+@nearest_keywords
 def suite(problems: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """Draw the mean regret of every policy on every problem, divided by the least on that problem.
 

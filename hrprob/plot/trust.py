@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 
 from hrprob._core.errors import check_choice
 from hrprob._core.formatting import format_number
+from hrprob._core.keywords import nearest_keywords
 from hrprob.plot.canvas import add_legend, drawn_on, legend_height
 from hrprob.plot.scales import number_ticks
 from hrprob.plot.style import BAND, look_of
@@ -18,6 +19,7 @@ from hrprob.plot.style import BAND, look_of
 __all__ = ["calibration", "reliability"]
 
 
+@nearest_keywords
 def calibration(
     source: Any, ax: Axes | None = None, *, users: int | None = None, legend: bool = True
 ) -> Axes:
@@ -80,6 +82,7 @@ def calibration(
     return axes
 
 
+@nearest_keywords
 def reliability(
     source: Any,
     ax: Axes | None = None,

@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import percent
+from hrprob._core.keywords import nearest_keywords
 from hrprob.plot.canvas import add_legend, drawn_on
 from hrprob.plot.intervals import draw_band
 from hrprob.plot.scales import number_ticks
@@ -25,6 +26,7 @@ _POINTS = 60
 _ROUNDS, _GROUPS = 8, 12
 
 
+@nearest_keywords
 def variance(
     posterior: Any,
     feature: int | str = 0,

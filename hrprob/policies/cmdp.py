@@ -29,6 +29,7 @@ import jax.numpy as jnp
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob._core.records import set_frozen, with_fields
+from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import Policy, Seen, register
 from hrprob.policies.partitions import PARTITIONS, SAMPLE, Cells
 from hrprob.problem import Problem
@@ -115,7 +116,9 @@ class CMDP(Policy):
         value = 1.0 / (1.0 - self.discount * (1.0 - probability))
         unknown = state.tries[cell] < jnp.sqrt(state.departures.sum() + 1.0)
         lottery = jax.random.uniform(key, probability.shape)
-        return jnp.where(jnp.any(unknown), jnp.argmax(jnp.where(unknown, lottery, -1.0)), jnp.argmax(value))
+        return jnp.where(
+            jnp.any(unknown), first_largest(jnp.where(unknown, lottery, -1.0)), first_largest(value)
+        )
 
     def update(self, state: CMDPState, seen: Seen) -> CMDPState:
         """Add to the counts of the user's cell."""

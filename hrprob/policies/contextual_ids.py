@@ -53,6 +53,7 @@ from jax.scipy.special import ndtri
 from hrprob._core.errors import check_count
 from hrprob._core.records import set_frozen
 from hrprob.estimation.weighted import Moments
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, clip_values, register
@@ -141,7 +142,7 @@ class ContextualIDS(WeightedLearner):
         """Return argmax of value and priced information."""
         moments = self.moments(state.learned, contexts)
         value = clip_values(self.known.value(moments.u, moments.w, beta))
-        return jnp.argmax(value + price(state) * self._gain(moments, beta))
+        return first_largest(value + price(state) * self._gain(moments, beta))
 
     def update(self, state: ContextualIDSState, seen: Seen) -> ContextualIDSState:
         """Learn from what was seen, and update the averages of expected regret and information."""

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from hrprob._core.records import record
+from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import Seen, register
 from hrprob.policies.learners import GLSELearner, GLSEState
 
@@ -36,7 +37,7 @@ class Greedy(GLSELearner):
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value at the estimates."""
-        return jnp.argmax(self.known.value(*self.plug_in(state, contexts), beta))
+        return first_largest(self.known.value(*self.plug_in(state, contexts), beta))
 
 
 class CountedState(NamedTuple):

@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 
 from hrprob._core.records import with_fields
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import eigh
 from hrprob.policies.base import Seen, register
@@ -87,7 +88,7 @@ class GreedyFirst(HRUCBWeighted):
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value within the radii."""
-        return jnp.argmax(self.optimistic(state.learned, contexts, beta, self.radii(state)))
+        return first_largest(self.optimistic(state.learned, contexts, beta, self.radii(state)))
 
     def update(self, state: Any, seen: Seen) -> GreedyFirstState:
         """Update the estimates, and the sums of contexts served and offered."""

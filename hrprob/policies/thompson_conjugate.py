@@ -21,6 +21,7 @@ from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen, with_fields
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, register
@@ -77,7 +78,7 @@ class ThompsonKnownVariance(Learner):
         """Return argmax of the value at one draw of θ."""
         mean = contract(state.covariance, state.sum_rx)
         theta = draw_in_ball(key, mean, state.covariance, self.known.bounds.theta, self.scale)
-        return jnp.argmax(self.known.value(contract(contexts, theta), self._variance(contexts), beta))
+        return first_largest(self.known.value(contract(contexts, theta), self._variance(contexts), beta))
 
     def update(self, state: NormalState, seen: Seen) -> NormalState:
         """Add the sampled rounds, each with weight 1/w."""
@@ -145,7 +146,7 @@ class ThompsonHomoscedastic(Learner):
         factor = cholesky(state.covariance)
         noise = jax.random.normal(by_theta, mean.shape)
         theta = mean + self.scale * jnp.sqrt(variance) * contract(factor, noise)
-        return jnp.argmax(self.known.value(contract(contexts, theta), variance, beta))
+        return first_largest(self.known.value(contract(contexts, theta), variance, beta))
 
     def update(self, state: NormalState, seen: Seen) -> NormalState:
         """Add the sampled rounds."""

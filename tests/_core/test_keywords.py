@@ -17,11 +17,18 @@ def keywords(thing):
     return [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
 
 
+def keywords_of(package, name):
+    """Return the same for a name of a package; none for what is not called."""
+    thing = getattr(package, name)
+    return keywords(thing) if inspect.isfunction(thing) else []
+
+
 CALLED = [
     name
     for name in hrprob.__all__
     if callable(getattr(hrprob, name)) and name not in NOT_CALLED and keywords(getattr(hrprob, name))
 ]
+DRAWN = [name for name in hrprob.plot.__all__ if "ax" in keywords_of(hrprob.plot, name)]
 
 
 @pytest.mark.parametrize("name", CALLED)
@@ -32,6 +39,12 @@ def test_the_nearest_parameter_is_named(name):
         thing(**{f"{right}z": 1})
     assert isinstance(caught.value, InvalidInput)
     assert f"must be a parameter of {name}" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_figures_name_the_nearest_parameter(name):
+    with pytest.raises(InvalidInput, match="did you mean `ax`"):
+        getattr(hrprob.plot, name)(axx=None)
 
 
 def test_signatures_stay_as_they_are():

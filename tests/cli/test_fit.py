@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,13 +80,13 @@ def test_a_fit_prints_a_table_and_leaves_its_results(call, good, tmp_path):
     assert (status, out) == (0, "")
     assert {path.name for path in folder.iterdir()} == names | {"note.txt"}
     assert hrprob.Posterior.load(folder / "posterior.nc").seed == 0
-    # And without --out nothing is written.
+    # And without --out it goes into a folder named like the file.
     (tmp_path / "elsewhere").mkdir()
     os.chdir(tmp_path / "elsewhere")
     status, out, _ = call(good, *QUICK, "--draws", 500)
     assert status == 0
-    assert "results in" not in out
-    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert out.splitlines()[-1] == "results in results/fit/rounds"
+    assert {path.name for path in Path("results/fit/rounds").iterdir()} == names
 
 
 @pytest.mark.parametrize(

@@ -91,10 +91,17 @@ def test_several_problems_are_a_suite(played, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_trials_are_added_from_the_command_line(played, capsys):
-    folder = str(played("greedy", "random"))
-    assert cli.main(["compare", folder, "--until", "0.05", "--most-trials", "40"]) == 0
-    assert "Decided after 20 trials (greedy against all others)" in capsys.readouterr().out
+def test_trials_are_added_from_the_command_line(played, tmp_path, monkeypatch, capsys):
+    folder = played("greedy", "random")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["compare", str(folder), "--until", "0.05", "--most-trials", "40"]) == 0
+    said = capsys.readouterr().out
+    # Who won comes before the tables, and the folder of the page last.
+    assert 0 < said.index(f"{folder.name}: greedy loses ") < said.index("policy  ")
+    assert "Decided after 20 trials (greedy against all others)" in said
+    page = f"results/compare/{folder.name}/report.html"
+    assert said.splitlines()[-1] == f"report in {page}"
+    assert (tmp_path / page).exists()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,17 @@
 """The pages: every link between them leads somewhere, every page is listed, and every name and key has its entry.
 
+Links are checked twice: in the sources, which is quick, and with their anchors in the pages as built.
+
 The build of the whole site, with every notebook executed, is `python -m sphinx -W --keep-going -j auto docs docs/_build`.
 """
 
+import html
+import json
 import re
 import subprocess
 import sys
 import tomllib
+import urllib.parse
 from pathlib import Path
 
 import pytest
@@ -101,6 +106,17 @@ def test_a_mention_of_what_does_not_exist_is_seen() -> None:
     assert public_names.addresses()["hrprob.simulation.engine.simulate"] == "hrprob.simulate"
 
 
+@pytest.mark.usefixtures("extensions")
+def test_every_constant_has_words_of_its_own() -> None:
+    import public_names
+
+    constants = [
+        name for name, value in public_names.public_names().items() if public_names.is_constant(value)
+    ]
+    assert "hrprob.plot.BAND" in constants
+    assert all(public_names.words_of(name) for name in constants)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("extensions")
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
@@ -109,12 +125,43 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     # Nothing is loaded from elsewhere when a page is viewed.
     assert not re.findall(r"""<(?:script|link|img)[^>]+(?:src|href)=["']https?://""", text)
+    assert broken_links(tmp_path) == []
 
 
 @pytest.mark.study
 @pytest.mark.usefixtures("extensions")
 def test_the_site_builds_with_every_notebook_executed(tmp_path: Path) -> None:
-    build(tmp_path)
+    build(tmp_path / "site")
+    assert broken_links(tmp_path / "site") == []
+    notebooks = [page for page in PAGES if "file_format: mystnb" in page.read_text(encoding="utf-8")]
+    for page in notebooks:
+        executed = tmp_path / "jupyter_execute" / page.relative_to(DOCS).with_suffix(".ipynb")
+        for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            if re.search(r"^ *hrprob\.plot\.\w+\(", source, flags=re.M) and cell["cell_type"] == "code":
+                shown = {kind for output in cell["outputs"] for kind in output.get("data", ())}
+                assert "image/png" in shown, (page.name, source)
+
+
+def broken_links(site: Path) -> list[str]:
+    """Return the links within a built site that lead to no page, no file or no anchor."""
+    pages = {
+        page.resolve(): page.read_text(encoding="utf-8")
+        for page in site.rglob("*.html")
+        if "_static" not in page.parts
+    }
+    anchors = {page: set(re.findall(r'\b(?:id|name)="([^"]+)"', text)) for page, text in pages.items()}
+    broken = []
+    for page, text in pages.items():
+        for link in map(html.unescape, re.findall(r'(?:href|src)="([^"]*)"', text)):
+            parts = urllib.parse.urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else page
+            fragment = urllib.parse.unquote(parts.fragment)
+            if not target.exists() or (fragment and target in anchors and fragment not in anchors[target]):
+                broken.append(f"{page.relative_to(site.resolve())}: {link}")
+    return broken
 
 
 def build(folder: Path, *options: str) -> None:

@@ -1,5 +1,6 @@
 """Every function of hrprob.plot that draws: takes axes, returns them, leaves settings alone."""
 
+import contextlib
 import inspect
 import types
 
@@ -239,3 +240,20 @@ def test_wrong_beliefs_stand_in_the_legend():
     labels = [line.get_label() for line in plot.regret(result, ax=Figure().subplots()).lines]
     assert labels[1].replace("\n", " ") == "HR-UCB (assumes student-t noise)"
     assert labels[0] == "greedy"
+
+
+def test_a_figure_in_the_style_leaves_on_what_a_notebook_switches_on() -> None:
+    """Its backend is chosen with the first figure, within the style, and shows later figures only while that is on."""
+    was = matplotlib.is_interactive()
+    try:
+        matplotlib.interactive(False)
+        with plot.style():
+            matplotlib.interactive(True)
+        assert matplotlib.is_interactive()
+        with contextlib.suppress(ZeroDivisionError), plot.style():
+            matplotlib.interactive(False)
+            _ = 1 / 0
+        assert not matplotlib.is_interactive()
+        assert matplotlib.rcParams["font.size"] != 8.0
+    finally:
+        matplotlib.interactive(was)
