@@ -98,6 +98,7 @@ from .policies import register as register
 # What happens?
 from .simulation.engine import simulate as simulate
 from .io.summary import summarise as summarise
+from .sweeps.play import sweep as sweep
 
 # What do your data say?
 from .fitting.fit import fit as fit

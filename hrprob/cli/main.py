@@ -34,6 +34,7 @@ from hrprob.cli import (
     reproduce,
     run,
     suite,
+    sweep,
     theory,
 )
 from hrprob.cli.completion import complete
@@ -47,6 +48,7 @@ COMMANDS = {
     for module in (
         init,
         run,
+        sweep,
         repeat,
         reproduce,
         theory,
