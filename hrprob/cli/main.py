@@ -27,6 +27,7 @@ from hrprob.cli import (
     compare,
     describe,
     diagnose,
+    evaluate,
     fit,
     init,
     policies,
@@ -34,6 +35,7 @@ from hrprob.cli import (
     reproduce,
     run,
     suite,
+    sweep,
     theory,
 )
 from hrprob.cli.completion import complete
@@ -47,6 +49,7 @@ COMMANDS = {
     for module in (
         init,
         run,
+        sweep,
         repeat,
         reproduce,
         theory,
@@ -55,6 +58,7 @@ COMMANDS = {
         compare,
         suite,
         diagnose,
+        evaluate,
         policies,
         describe,
     )
