@@ -98,6 +98,7 @@ from .policies import register as register
 # What happens?
 from .simulation.engine import simulate as simulate
 from .io.summary import summarise as summarise
+from .sweeps.play import sweep as sweep
 
 # What do your data say?
 from .fitting.fit import fit as fit
@@ -110,3 +111,6 @@ from .comparison.sequential import decide as decide
 
 # Who is served?
 from .live.agent import Agent as Agent
+from .live.stays import Decision as Decision
+from .live.evaluation.evaluate import evaluate as evaluate
+from .live.evaluation.logged import LoggedStays as LoggedStays

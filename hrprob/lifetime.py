@@ -45,6 +45,7 @@ from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import float64, is_traced
 from hrprob.noise import NORMAL, Noise
 from hrprob.noise.base import compiled
+from hrprob.numerics.choice import first_largest
 
 __all__ = [
     "Best",
@@ -272,7 +273,7 @@ def oracle(values: ArrayLike, axis: int = -1) -> Best:
     ([1, 0], [41.92, 1.57])
     """
     values = jnp.asarray(values)
-    return Best(jnp.argmax(values, axis=axis), jnp.max(values, axis=axis))
+    return Best(first_largest(values, axis=axis), jnp.max(values, axis=axis))
 
 
 @float64

@@ -1,8 +1,12 @@
 """Settings that every test shares."""
 
+import ctypes
+import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,26 +19,54 @@ from hrprob.cli import XLA_FLAGS
 settings.register_profile("hrprob", deadline=None, derandomize=True, database=None, max_examples=50)
 settings.load_profile("hrprob")
 
+# A process of tests whose programs take more memory than this forgets them.
+MOST_BYTES = 3 * 2**30
+
+# How many quick tests take as long as a slow one.
+SLOW_WEIGHT = 20
+
+NOT_OPTIMISED = "JAX_DISABLE_MOST_OPTIMIZATIONS"
+ALL_OPTIMISED = pytest.StashKey[bool]()
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile as the command line does, and keep programs in pytest's own cache: later runs share them."""
+    """Compile with the options of the command line, and keep programs in pytest's own cache: later runs share them.
+
+    Machine code is optimised for tests marked as ``optimised`` and for studies; with
+    JAX_DISABLE_MOST_OPTIMIZATIONS=0 it is for all tests.
+    """
     os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # Processes in the background of a shell ignore it, and tests of what it does would fail there.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Most of a run's time is compiling, and most of that is LLVM optimising what then runs for milliseconds.
+    wanted = os.environ.get(NOT_OPTIMISED, "1").lower() in ("0", "false")
+    os.environ[NOT_OPTIMISED] = str(int(not wanted))
+    config.stash[ALL_OPTIMISED] = wanted
+    # The command line, called by a test, must leave neither files in a home nor a store of programs behind.
+    os.environ["HRPROB_CACHE"] = ""
     if getattr(config, "cache", None) is not None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("compiled")))
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark examples that call themselves slow or studies; a study is slow too. Before any mark deselects tests."""
+    """Mark examples that call themselves slow or studies, before any mark deselects tests; longest files first.
+
+    A study is slow too. Two processes that take the longest files first end at about the same time.
+    """
+    weights: dict[str, int] = {}
     for item in items:
         if _calls_itself(item, "study"):
             item.add_marker("study")
         if item.get_closest_marker("study") or _calls_itself(item, "slow"):
             item.add_marker("slow")
+        weight = SLOW_WEIGHT if item.get_closest_marker("slow") else 1
+        file = item.nodeid.partition("::")[0]
+        weights[file] = weights.get(file, 0) + (0 if item.get_closest_marker("study") else weight)
+    places = {file: place for place, file in enumerate(sorted(weights, key=lambda file: -weights[file]))}
+    items.sort(key=lambda item: places[item.nodeid.partition("::")[0]])
 
 
 def _calls_itself(item: pytest.Item, mark: str) -> bool:
@@ -44,15 +76,65 @@ def _calls_itself(item: pytest.Item, mark: str) -> bool:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _forget_programs() -> Iterator[None]:
-    """Drop the programs of a module after it: all of them together take gigabytes."""
+def _module_alone() -> Iterator[None]:
+    """Leave JAX's precision as it was, and drop compiled programs when they take gigabytes."""
+    import jax
+
+    double = jax.config.jax_enable_x64
     yield
+    jax.config.update("jax_enable_x64", double)
+    if _bytes_in_use() > MOST_BYTES:
+        _forget_programs()
+        gc.collect()
+        if sys.platform == "linux":
+            # The allocator keeps what was freed unless it is told to give it back.
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Optimise what a test compiles if it asks for that, its fixtures of any scope included."""
+    if _is_optimised(item):
+        _optimise(True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Compile quickly again after the last of the tests that are optimised."""
+    if _is_optimised(item) and not (nextitem is not None and _is_optimised(nextitem)):
+        _optimise(item.config.stash[ALL_OPTIMISED])
+
+
+def _is_optimised(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(mark) is not None for mark in ("optimised", "study"))
+
+
+def _optimise(wanted: bool) -> None:
+    """Have this process, and those that it starts, optimise from now on, or not."""
+    if os.environ[NOT_OPTIMISED] == str(int(not wanted)):
+        return
+    import jax
+
+    os.environ[NOT_OPTIMISED] = str(int(not wanted))
+    jax.config.update(NOT_OPTIMISED.lower(), not wanted)
+    _forget_programs()
+
+
+def _forget_programs() -> None:
     import jax
 
     from hrprob._core.compiled import forget_programs
 
     jax.clear_caches()
     forget_programs()
+
+
+def _bytes_in_use() -> int:
+    """Return the memory of this process, where Linux says it; else so much that programs are always dropped."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return MOST_BYTES + 1
 
 
 @pytest.fixture

@@ -12,6 +12,9 @@ from hrprob import lifetime
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 
+# Accuracy to the last digits is that of optimised code.
+pytestmark = pytest.mark.optimised
+
 mpmath.mp.dps = 50
 
 levels = st.floats(-1.0, 1.0)

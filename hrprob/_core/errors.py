@@ -41,9 +41,24 @@ class InvalidInput(ValueError):
         self.field, self.must, self.got, self.remedy = field, must, got, remedy
         super().__init__(f"`{field}` {must}, got {_show(got)}: {remedy}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process raised it, and this one reports it: the value itself may not travel, its text does.
+        return _unpickled, (self.field, self.must, _show(self.got), self.remedy)
+
     def within(self, parent: str) -> InvalidInput:
         """Return the same error with the field named inside ``parent``."""
         return InvalidInput(f"{parent}.{self.field}", self.must, self.got, self.remedy)
+
+
+class _Shown(str):
+    """The text of a value, which an error shows as it is."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _unpickled(field: str, must: str, shown: str, remedy: str) -> InvalidInput:
+    return InvalidInput(field, must, _Shown(shown), remedy)
 
 
 def _show(value: object) -> str:

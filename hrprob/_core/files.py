@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import hrprob
 
-__all__ = ["source_digest", "sync", "whole_file"]
+__all__ = ["clear_leftovers", "source_digest", "sync", "whole_file"]
 
 
 @contextlib.contextmanager
@@ -34,6 +35,26 @@ def whole_file(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def clear_leftovers(path: Path) -> None:
+    """Remove what processes left that were killed while they wrote ``path``."""
+    pattern = re.compile(re.escape(f".{path.name}.") + r"([0-9]+)\.[0-9a-f]{8}")
+    for file in path.parent.iterdir():
+        found = pattern.fullmatch(file.name)
+        if found is not None and not _is_running(int(found.group(1))):
+            file.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        # Somebody else's, or a number that no process can have.
+        return True
+    return True
 
 
 def sync(path: Path) -> None:

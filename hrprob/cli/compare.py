@@ -15,6 +15,7 @@ from hrprob.cli.shared import (
     add_json,
     add_out,
     add_quiet,
+    add_scheduler,
     add_trust,
     import_modules,
     named_as_options,
@@ -29,7 +30,10 @@ __all__ = ["COMMAND", "print_report"]
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folders", metavar="DIR", nargs="+", help="results of `hrprob run` or `hrprob reproduce`"
+        "folders",
+        metavar="DIR",
+        nargs="+",
+        help="results of `hrprob run`, `hrprob sweep` or `hrprob reproduce`",
     )
     parser.add_argument(
         "--baseline", metavar="NAME", help="compare all others with this policy; by default all pairs"
@@ -46,6 +50,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most-trials", type=int, default=640, metavar="N", help="most trials with --until (%(default)s)"
     )
+    add_scheduler(parser)
     add_trust(parser)
     add_out(
         parser,
@@ -66,7 +71,7 @@ def _run(arguments: argparse.Namespace) -> None:
     say = printer(arguments)
     one = arguments.folders[0] if len(arguments.folders) == 1 else ""
     out = result_folder(arguments, one)
-    with named_as_options("baseline", "at", "until", "most_trials"):
+    with named_as_options("baseline", "at", "until", "most_trials", "scheduler"):
         report = compare_folders(
             arguments.folders,
             out,
@@ -75,6 +80,9 @@ def _run(arguments: argparse.Namespace) -> None:
             until=arguments.until,
             most_trials=arguments.most_trials,
             trust=arguments.trust,
+            scheduler=arguments.scheduler,
+            modules=arguments.modules,
+            prepare=prepare_jax,
             say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )

@@ -26,6 +26,7 @@ from hrprob.cli import (
     compare,
     describe,
     diagnose,
+    evaluate,
     fit,
     init,
     policies,
@@ -33,6 +34,7 @@ from hrprob.cli import (
     reproduce,
     run,
     suite,
+    sweep,
     theory,
 )
 from hrprob.cli.completion import complete
@@ -43,7 +45,21 @@ __all__ = ["COMMANDS", "console_main", "main", "make_parser"]
 
 COMMANDS = {
     module.COMMAND.name: module.COMMAND
-    for module in (init, run, repeat, reproduce, theory, fit, compare, suite, diagnose, policies, describe)
+    for module in (
+        init,
+        run,
+        sweep,
+        repeat,
+        reproduce,
+        theory,
+        fit,
+        compare,
+        suite,
+        diagnose,
+        evaluate,
+        policies,
+        describe,
+    )
 }
 
 

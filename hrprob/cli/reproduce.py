@@ -14,6 +14,7 @@ from hrprob.cli.shared import (
     add_out,
     add_quiet,
     add_resume,
+    add_scheduler,
     add_sizes,
     named_as_options,
     result_folder,
@@ -35,6 +36,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_out(parser, "folder for all results", "results/reproduce, where finished parts are reused")
     add_sizes(parser, users="users instead of 30000", trials="trials instead of 20", seed="seed instead of 0")
     parser.add_argument("--quick", action="store_true", help="few users and trials: to see that it works")
+    add_scheduler(parser)
     add_resume(parser)
     add_quiet(parser, "no progress and no verdicts")
     add_json(parser)
@@ -47,7 +49,7 @@ def _run(arguments: argparse.Namespace) -> None:
         from hrprob.reproduce.play import reproduce
 
     say, out = printer(arguments), result_folder(arguments)
-    with named_as_options(*SIZES):
+    with named_as_options("scheduler", *SIZES):
         reproduction = reproduce(
             out,
             panels=arguments.panels or PANELS,
@@ -56,6 +58,8 @@ def _run(arguments: argparse.Namespace) -> None:
             seed=arguments.seed,
             quick=arguments.quick,
             resume=arguments.resume,
+            scheduler=arguments.scheduler,
+            prepare=prepare_jax,
             say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )

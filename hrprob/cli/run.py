@@ -13,6 +13,7 @@ from hrprob.cli.shared import (
     Command,
     add_import,
     add_json,
+    add_keep,
     add_out,
     add_quiet,
     add_resume,
@@ -34,26 +35,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         trials="independent trials; by default as in FILE",
         seed="seed of all random numbers; by default as in FILE",
     )
-    parser.add_argument(
-        "--keep",
-        type=_keep,
-        default="auto",
-        metavar="WHICH",
-        help='users to keep in results.nc: "all", each N-th, or as many as fit ("auto", the default)',
-    )
+    add_keep(parser, "results.nc")
     add_resume(parser)
     add_quiet(parser, "no progress and no table")
     add_json(parser)
     add_import(parser)
-
-
-def _keep(text: str) -> str | int:
-    if text in ("auto", "all"):
-        return text
-    # More digits than any number of users has.
-    if text.isascii() and text.isdecimal() and len(text) <= 18 and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(f'must be "auto", "all" or a whole number from 1 on, got {text!r}')
 
 
 def _run(arguments: argparse.Namespace) -> None:

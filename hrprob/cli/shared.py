@@ -17,9 +17,11 @@ __all__ = [
     "Command",
     "add_import",
     "add_json",
+    "add_keep",
     "add_out",
     "add_quiet",
     "add_resume",
+    "add_scheduler",
     "add_sizes",
     "add_trust",
     "import_modules",
@@ -108,6 +110,36 @@ def add_resume(parser: argparse.ArgumentParser) -> None:
         "--resume",
         action="store_true",
         help="go on with what an interrupted call of the same command left unfinished",
+    )
+
+
+def add_keep(parser: argparse.ArgumentParser, where: str) -> None:
+    """Add ``--keep``, which users the result has, and in which file."""
+    parser.add_argument(
+        "--keep",
+        type=_keep,
+        default="auto",
+        metavar="WHICH",
+        help=f'users to keep in {where}: "all", each N-th, or as many as fit ("auto", the default)',
+    )
+
+
+def _keep(text: str) -> str | int:
+    if text in ("auto", "all"):
+        return text
+    # More digits than any number of users has.
+    if text.isascii() and text.isdecimal() and len(text) <= 18 and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f'must be "auto", "all" or a whole number from 1 on, got {text!r}')
+
+
+def add_scheduler(parser: argparse.ArgumentParser) -> None:
+    """Add ``--scheduler``."""
+    parser.add_argument(
+        "--scheduler",
+        metavar="WHERE",
+        help="where to compute, with Dask: local (a process per core here), local:N, or the address of a cluster's "
+        "scheduler, tcp://host:8786; by default in this process. The results are the same",
     )
 
 

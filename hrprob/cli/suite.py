@@ -15,6 +15,7 @@ from hrprob.cli.shared import (
     add_out,
     add_quiet,
     add_resume,
+    add_scheduler,
     add_sizes,
     named_as_options,
 )
@@ -43,6 +44,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         trials="trials, instead of the files' number",
         seed="seed, instead of the files'",
     )
+    add_scheduler(parser)
     add_resume(parser)
     add_quiet(parser, "no progress and no tables")
     add_json(parser)
@@ -55,7 +57,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
     say = printer(arguments)
     out = arguments.out or (_OUT if arguments.held_out is None else _HELD_OUT)
-    with named_as_options("only", "held_out", *SIZES):
+    with named_as_options("only", "held_out", "scheduler", *SIZES):
         report = play_suite(
             out,
             only=arguments.only,
@@ -64,6 +66,8 @@ def _run(arguments: argparse.Namespace) -> None:
             trials=arguments.trials,
             seed=arguments.seed,
             resume=arguments.resume,
+            scheduler=arguments.scheduler,
+            prepare=prepare_jax,
             say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )

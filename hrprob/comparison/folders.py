@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import xarray
 
@@ -16,6 +17,8 @@ from hrprob.comparison.runs import Run, pool, read
 from hrprob.comparison.sequential import MOST_TRIALS, decide
 from hrprob.io.config import Experiment, from_data
 from hrprob.io.staging import staged
+from hrprob.scheduling.opening import open_scheduler
+from hrprob.simulation.tasks import Scheduler
 
 __all__ = ["compare_folders"]
 
@@ -29,6 +32,9 @@ def compare_folders(
     until: float | None = None,
     most_trials: int = MOST_TRIALS,
     trust: bool = False,
+    scheduler: str | Scheduler | None = None,
+    modules: Sequence[str] = (),
+    prepare: Callable[[], Any] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> ComparisonReport:
@@ -37,7 +43,7 @@ def compare_folders(
     Parameters
     ----------
     folders : sequence of str or Path
-        Folders that ``hrprob run`` or ``hrprob reproduce`` wrote.
+        Folders that ``hrprob run``, ``hrprob reproduce`` or ``hrprob sweep`` wrote.
     out : str or Path, optional
         Folder for tables, figures and page.
     baseline : str, optional
@@ -51,6 +57,9 @@ def compare_folders(
         The most trials with ``until``.
     trust : bool
         Whether ``until`` may import functions that a folder's manifest names. Importing runs them.
+    scheduler, modules, prepare
+        Where ``until`` plays trials, and what workers import and call first; see
+        :func:`~hrprob.scheduling.opening.open_scheduler`.
     say : callable
         Called with one line of text about what is being done.
     progress : bool
@@ -65,23 +74,25 @@ def compare_folders(
         )
     else:
         decisions = {}
-        for name, part in data.items():
-            say(f"{name}: adding trials until decided at {until:g}")
-            with trusting(trust):
-                experiment = _experiment(name, part, runs)
-            decisions[name] = decide(
-                experiment.problem,
-                {policy: experiment.policies[policy] for policy in map(str, part.policy.values)},
-                level=until,
-                users=experiment.users,
-                seed=experiment.seed,
-                most_trials=most_trials,
-                baseline=baseline,
-                at=at,
-                result=part,
-                say=say,
-                progress=progress,
-            )
+        with open_scheduler(scheduler, modules=modules, prepare=prepare) as opened:
+            for name, part in data.items():
+                say(f"{name}: adding trials until decided at {until:g}")
+                with trusting(trust):
+                    experiment = _experiment(name, part, runs)
+                decisions[name] = decide(
+                    experiment.problem,
+                    {policy: experiment.policies[policy] for policy in map(str, part.policy.values)},
+                    level=until,
+                    users=experiment.users,
+                    seed=experiment.seed,
+                    most_trials=most_trials,
+                    baseline=baseline,
+                    at=at,
+                    result=part,
+                    scheduler=None if scheduler is None else opened,
+                    say=say,
+                    progress=progress,
+                )
         report = make_report(
             {name: decision.comparison for name, decision in decisions.items()},
             {name: decision.result for name, decision in decisions.items()},

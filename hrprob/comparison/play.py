@@ -22,6 +22,8 @@ from hrprob.io.config import Experiment
 from hrprob.policies import DEFAULT, HRUCB
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+from hrprob.scheduling.opening import open_scheduler
+from hrprob.simulation.tasks import Scheduler
 
 __all__ = ["play_suite", "problems", "random_problems", "released_hr_ucb"]
 
@@ -98,6 +100,8 @@ def play_suite(
     trials: int | None = None,
     seed: int | None = None,
     resume: bool = False,
+    scheduler: str | Scheduler | None = None,
+    prepare: Callable[[], Any] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> ComparisonReport:
@@ -115,6 +119,9 @@ def play_suite(
         Instead of what the files of the suite say (with ``held_out``: 5000, 20 and 0).
     resume : bool
         Go on with an unfinished call, and refuse to if it was about something else.
+    scheduler, prepare
+        Where the problems are played, and what workers call first; see
+        :func:`~hrprob.scheduling.opening.open_scheduler`.
     say : callable
         Called with one line of text about what is being done.
     progress : bool
@@ -134,10 +141,10 @@ def play_suite(
         "problems": {name: config.resolved(part) for name, part in experiments.items()},
     }
     with run_cache.staged_with_parts(out, job, experiments, resume=resume) as folder:
-        data = {
-            name: run_cache.load_or_play(name, experiment, folder, say, progress)
-            for name, experiment in experiments.items()
-        }
+        with open_scheduler(scheduler, prepare=prepare) as opened:
+            # Without a scheduler parts are played one by one, and an interrupted one goes on from its chunks.
+            place = None if scheduler is None else opened
+            data = run_cache.load_or_play(experiments, folder, say, progress, place)
         say("comparing and drawing")
         report = make_report({name: _compare(run) for name, run in data.items()}, data)
         write_report(folder.result, report, facts, time.perf_counter() - started)

@@ -19,6 +19,8 @@ from hrprob._core.errors import InvalidInput
 from hrprob.io.checking import check_result
 from hrprob.io.manifest import check_file, read_manifest
 from hrprob.io.netcdf import read_netcdf
+from hrprob.sweeps.points import read_points, result_at
+from hrprob.sweeps.zarr_files import RESULTS, read_results
 
 __all__ = ["Run", "pool", "read"]
 
@@ -32,8 +34,10 @@ class Run(NamedTuple):
 
 
 def read(place: str | Path) -> list[Run]:
-    """Return the results in a folder that ``hrprob run`` or ``hrprob reproduce`` wrote, or in a file."""
+    """Return the results in a folder that ``hrprob run``, ``reproduce`` or ``sweep`` wrote, or in a file."""
     path = Path(place)
+    if (path / RESULTS).is_dir():
+        return _read_sweep(path)
     file = path / "results.nc" if path.is_dir() else path
     if not file.exists():
         remedy = "name a folder that `hrprob run` wrote, or its results.nc"
@@ -52,6 +56,19 @@ def read(place: str | Path) -> list[Run]:
         raise InvalidInput("DIR", "must hold regrets", str(place), "play it again")
     for run in runs:
         check_result(run.data, str(place))
+    return runs
+
+
+def _read_sweep(path: Path) -> list[Run]:
+    """Return the points of a sweep, each as a run."""
+    label, facts = path.resolve().name, read_manifest(path)
+    data, points = read_results(path, facts), read_points(path)
+    runs = [
+        Run(f"{label}: {point.label}", result_at(data, points, number), facts)
+        for number, point in enumerate(points)
+    ]
+    for run in runs:
+        check_result(run.data, str(path))
     return runs
 
 

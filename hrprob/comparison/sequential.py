@@ -31,7 +31,9 @@ from hrprob.comparison.records import Comparison
 from hrprob.comparison.tables import decision_in_words
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
-from hrprob.simulation.engine import simulate
+from hrprob.simulation.engine import named
+from hrprob.simulation.progress import Progress
+from hrprob.simulation.tasks import Scheduler, Task, join, play_task, play_tasks
 
 __all__ = ["Decision", "decide", "looks", "nominal_level"]
 
@@ -109,6 +111,7 @@ def decide(
     baseline: str | None = None,
     at: int | None = None,
     result: xarray.Dataset | None = None,
+    scheduler: Scheduler | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> Decision:
@@ -132,6 +135,8 @@ def decide(
         The user at which regrets are compared; by default the last.
     result : xarray.Dataset, optional
         Trials of the same run that were played before, from number 0 on; they are used first.
+    scheduler : Scheduler, optional
+        Where trials are played; by default in this process.
     say : callable
         Called with one line of text after each look.
     progress : bool
@@ -151,7 +156,7 @@ def decide(
     stops = looks(first_trials, most_trials)
     nominal = nominal_level(level, len(stops))
     for trials in stops:
-        result = _extended(result, trials, problem, policies, users, seed, progress)
+        result = _extended(result, trials, problem, policies, users, seed, progress, scheduler)
         played = result.isel(trial=slice(0, trials))
         comparison = compare(played, baseline=baseline, at=at, level=nominal)
         open_pairs = _undecided(comparison)
@@ -169,6 +174,7 @@ def _extended(
     users: int,
     seed: int,
     progress: bool,
+    scheduler: Scheduler | None,
 ) -> xarray.Dataset:
     have = 0 if result is None else result.sizes["trial"]
     if result is not None and result.trial.values.tolist() != list(range(have)):
@@ -181,22 +187,15 @@ def _extended(
     if have >= trials and result is not None:
         return result
     keep = "auto" if result is None else _step(result)
-    more = simulate(
-        problem,
-        policies,
-        users=users,
-        trials=trials - have,
-        seed=seed,
-        first_trial=have,
-        keep=keep,
-        progress=progress,
-    )
+    task = Task(problem, named(policies), users, range(have, trials), seed, keep)
+    if scheduler is None:
+        more = play_task(task, progress=progress)
+    else:
+        with Progress(progress, task.size) as shown:
+            more = play_tasks(task, scheduler, lambda users: shown.played("", users))
     if result is None:
         return more
-    both = xarray.concat(
-        [result, more], "trial", data_vars="minimal", coords="minimal", compat="override", join="exact"
-    )
-    return both.assign(seconds=result.seconds + more.seconds)
+    return join([result, more])
 
 
 def _step(result: xarray.Dataset) -> int:

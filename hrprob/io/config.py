@@ -48,7 +48,7 @@ from hrprob.policies.base import POLICIES, Policy
 from hrprob.problem import Bounds, Problem
 from hrprob.problem.parts import PARTS
 
-__all__ = ["Experiment", "from_data", "read", "resolved"]
+__all__ = ["Experiment", "from_data", "read", "read_data", "resolved"]
 
 
 MOST_BYTES = 10_000_000
@@ -121,6 +121,11 @@ def read(path: str | Path) -> Experiment:
     >>> list(experiment.policies), experiment.users
     (['greedy'], 30000)
     """
+    return from_data(read_data(path), Path(path).parent)
+
+
+def read_data(path: str | Path) -> dict[str, Any]:
+    """Return the tables of a TOML file as dictionaries, or raise if it cannot be read."""
     path = Path(path)
     try:
         if path.is_file() and path.stat().st_size > MOST_BYTES:
@@ -128,13 +133,12 @@ def read(path: str | Path) -> Experiment:
             remedy = "numbers in such a number belong into a CSV file that the configuration names"
             raise InvalidInput("FILE", must, size, remedy)
         # Some editors begin a file with a byte-order mark.
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except InvalidInput:
         raise
     except (OSError, ValueError, RecursionError) as error:
         must = "must be a file that can be read" if isinstance(error, OSError) else "must be a TOML file"
         raise InvalidInput("FILE", must, str(path), _reason(error)) from None
-    return from_data(data, path.parent)
 
 
 def from_data(data: Mapping[str, Any], folder: str | Path = ".") -> Experiment:
@@ -156,6 +160,9 @@ def from_data(data: Mapping[str, Any], folder: str | Path = ".") -> Experiment:
     hrprob._core.errors.InvalidInput: `policy "greedy".rigde` must be a known key, got 2: did you mean `ridge`?
     """
     _check_depth(data)
+    if "sweep" in data:
+        remedy = "`hrprob sweep` plays a configuration at many points; leave the table out to play it once"
+        raise InvalidInput("sweep", "must not be there", data["sweep"], remedy)
     check_keys("", data, ("problem", "run", "policy"))
     problem = _problem(table_of("problem", data, "add a table [problem] with theta and phi"), Path(folder))
     policies = _policies(data.get("policy"), Path(folder))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +25,8 @@ from hrprob.io.manifest import checksum
 from hrprob.io.netcdf import read_netcdf, write_netcdf
 from hrprob.io.staging import reserved, staged_at
 from hrprob.io.unfinished import fingerprint, unfinished
-from hrprob.simulation.engine import simulate
+from hrprob.simulation.progress import Progress
+from hrprob.simulation.tasks import Scheduler, Task, cut, join, play_task
 
 __all__ = ["PartsFolder", "load_or_play", "staged_with_parts"]
 
@@ -68,61 +70,110 @@ def staged_with_parts(
 
 
 def load_or_play(
-    part: str,
-    experiment: Experiment,
+    parts: Mapping[str, Experiment],
     folder: PartsFolder,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
-) -> xarray.Dataset:
-    """Return the run of a part: stored by an earlier call, or played now and stored.
+    scheduler: Scheduler | None = None,
+) -> dict[str, xarray.Dataset]:
+    """Return the runs of all parts: stored by an earlier call, or played now and stored.
 
     Parameters
     ----------
-    part : str
-        Name of the part, and of its file.
-    experiment : Experiment
-        What the part plays.
+    parts : mapping of str to Experiment
+        What the parts play, by their names, which are the names of their files.
     folder : PartsFolder
         The result of :func:`staged_with_parts`.
     say : callable
         Called with one line of text about what is being done.
     progress : bool
         Show a progress bar.
+    scheduler : Scheduler, optional
+        Where the parts are played, all of them side by side; by default in this process, one after another.
     """
+    runs = {part: _stored(part, experiment, folder, say) for part, experiment in parts.items()}
+    missing = {part: parts[part] for part, run in runs.items() if run is None}
+    played = _play_here(missing, folder, say, progress)
+    if scheduler is not None:
+        played = _play_on(scheduler, missing, say, progress)
+    for part, run in played:
+        run.attrs["fingerprint"] = fingerprint(resolved(parts[part]))
+        file = folder.finished / "parts" / f"{part}.nc"
+        _store(run, file)
+        shutil.rmtree(_chunks_of(part, folder), ignore_errors=True)
+        _put_into_result(file, folder)
+        runs[part] = run
+    return {part: run for part, run in runs.items() if run is not None}
+
+
+def _stored(
+    part: str, experiment: Experiment, folder: PartsFolder, say: Callable[[str], None]
+) -> xarray.Dataset | None:
+    """Return the run of a part that an earlier call stored, or None; the result folder has it then."""
     mark = fingerprint(resolved(experiment))
-    final, finished = folder.result / "parts" / f"{part}.nc", folder.finished / "parts" / f"{part}.nc"
-    for file in (finished, final):
+    for place in (folder.finished, folder.result):
+        file = place / "parts" / f"{part}.nc"
         stored = _load(file, mark)
         if stored is not None:
             say(f"{part}: taken from an earlier call")
-            break
-    else:
-        sizes = f"{experiment.users} users, {experiment.trials} trials"
-        say(f"{part}: {len(experiment.policies)} policies, {sizes}")
-        chunks = folder.finished / "chunks" / part
-        stored = _play(experiment, progress, ChunkFolder(chunks, mark))
-        stored.attrs["fingerprint"] = mark
-        _store(stored, finished)
-        shutil.rmtree(chunks, ignore_errors=True)
-        file = finished
-    if file != final:
-        for source, target in ((file, final), (_checksum_of(file), _checksum_of(final))):
-            target.unlink(missing_ok=True)
-            link_or_copy(source, target)
-    return stored
+            if place == folder.finished:
+                _put_into_result(file, folder)
+            return stored
+    return None
 
 
-def _play(experiment: Experiment, progress: bool, store: ChunkFolder) -> xarray.Dataset:
-    return simulate(
+def _put_into_result(file: Path, folder: PartsFolder) -> None:
+    final = folder.result / "parts" / file.name
+    for source, target in ((file, final), (_checksum_of(file), _checksum_of(final))):
+        target.unlink(missing_ok=True)
+        link_or_copy(source, target)
+
+
+def _play_here(
+    parts: Mapping[str, Experiment], folder: PartsFolder, say: Callable[[str], None], progress: bool
+) -> Iterator[tuple[str, xarray.Dataset]]:
+    """Yield the run of each part, with its chunks stored on the way."""
+    for part, experiment in parts.items():
+        say(f"{part}: {_in_words(experiment)}")
+        store = ChunkFolder(_chunks_of(part, folder), fingerprint(resolved(experiment)))
+        yield part, play_task(_task(experiment), progress=progress, store=store)
+
+
+def _play_on(
+    scheduler: Scheduler, parts: Mapping[str, Experiment], say: Callable[[str], None], progress: bool
+) -> Iterator[tuple[str, xarray.Dataset]]:
+    """Yield the run of each part when all its tasks are finished; the tasks of all parts are played side by side."""
+    tasks = [(part, task) for part, experiment in parts.items() for task in cut(_task(experiment))]
+    left = Counter(part for part, _ in tasks)
+    found: dict[str, dict[int, xarray.Dataset]] = {part: {} for part in parts}
+    with Progress(progress, sum(task.size for _, task in tasks)) as shown:
+        for number, result in scheduler.play(
+            [task for _, task in tasks], lambda users: shown.played("", users), lambda number: None
+        ):
+            part = tasks[number][0]
+            found[part][number] = result
+            if len(found[part]) == left[part]:
+                say(f"{part}: {_in_words(parts[part])}")
+                yield part, join([run for _, run in sorted(found.pop(part).items())])
+
+
+def _task(experiment: Experiment) -> Task:
+    return Task(
         experiment.problem,
         experiment.policies,
-        users=experiment.users,
-        trials=experiment.trials,
-        seed=experiment.seed,
-        keep=10 if experiment.users >= 10000 else "all",
-        progress=progress,
-        store=store,
+        experiment.users,
+        range(experiment.trials),
+        experiment.seed,
+        10 if experiment.users >= 10000 else "all",
     )
+
+
+def _in_words(experiment: Experiment) -> str:
+    return f"{len(experiment.policies)} policies, {experiment.users} users, {experiment.trials} trials"
+
+
+def _chunks_of(part: str, folder: PartsFolder) -> Path:
+    return folder.finished / "chunks" / part
 
 
 def _store(run: xarray.Dataset, file: Path) -> None:

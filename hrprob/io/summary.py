@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-__all__ = ["MeanAndError", "PolicySummary", "Summary", "run_notes", "summarise", "summary", "summary_table"]
+__all__ = [
+    "MeanAndError",
+    "PolicySummary",
+    "Summary",
+    "mean_and_error",
+    "run_notes",
+    "summarise",
+    "summary",
+    "summary_table",
+    "with_error",
+]
 
 # An outcome of probability below 1e-308 counts as impossible.
 _NOT_FINITE = (
@@ -185,8 +195,8 @@ def summary_table(
     rows = [
         [
             name,
-            _with_error(entry["regret"][str(users)], 1),
-            _with_error(entry["lifetime"], 3),
+            with_error(entry["regret"][str(users)], 1),
+            with_error(entry["lifetime"], 3),
             "" if entry["seconds"] is None else format_number(entry["seconds"], 1),
         ]
         for name, entry in entries.items()
@@ -218,19 +228,21 @@ def run_notes(dataset: xarray.Dataset, problem: Problem) -> list[str]:
 def _policy_summary(dataset: xarray.Dataset, users: np.ndarray) -> PolicySummary:
     regret = dataset.regret.sel(user=users).values
     return {
-        "regret": {str(user): _mean_and_error(regret[:, column]) for column, user in enumerate(users)},
-        "lifetime": _mean_and_error(dataset.mean_lifetime.values),
+        "regret": {str(user): mean_and_error(regret[:, column]) for column, user in enumerate(users)},
+        "lifetime": mean_and_error(dataset.mean_lifetime.values),
         "seconds": finite_or_none(dataset.seconds),
     }
 
 
-def _mean_and_error(samples: np.ndarray) -> MeanAndError:
+def mean_and_error(samples: np.ndarray) -> MeanAndError:
+    """Return the mean of samples and its standard error."""
     with np.errstate(invalid="ignore"):
         error = samples.std(ddof=1) / math.sqrt(samples.size) if samples.size > 1 else math.nan
     return {"mean": finite_or_none(samples.mean()), "se": finite_or_none(error)}
 
 
-def _with_error(entry: MeanAndError, digits: int) -> str:
+def with_error(entry: MeanAndError, digits: int) -> str:
+    """Return a mean with its standard error as text."""
     mean, error = entry["mean"], entry["se"]
     if mean is None:
         return "not finite"

@@ -20,7 +20,7 @@ from hrprob._core.files import source_digest, whole_file
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment
 
-__all__ = ["differences", "fingerprint", "unfinished"]
+__all__ = ["check_same_plan", "differences", "fingerprint", "unfinished", "versions"]
 
 _PLAN = "plan.json"
 # Differences that are shown of two plans.
@@ -53,7 +53,7 @@ def unfinished(
     """
     folder = destination.with_name(f".{destination.name}.unfinished")
     # As it comes back from the file.
-    full = json.loads(json.dumps({**plan, **_versions()}, default=str))
+    full = json.loads(json.dumps({**plan, **versions()}, default=str))
     if folder.exists() and resume:
         _check_plan(folder, full, destination)
     elif folder.exists() and not reuse:
@@ -75,7 +75,7 @@ def unfinished(
 
 def fingerprint(plan: Any) -> str:
     """Return a text that differs for different plans, versions, or code of hrprob."""
-    content = json.dumps([plan, _versions()], sort_keys=True, default=str)
+    content = json.dumps([plan, versions()], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -109,7 +109,21 @@ def _check_plan(folder: Path, plan: Mapping[str, Any], destination: Path) -> Non
         # Its process died before it had a plan, or the file is damaged: nothing there can be used.
         shutil.rmtree(folder)
         return
-    found = differences(plan, earlier)
+    check_same_plan(plan, earlier, destination)
+
+
+def check_same_plan(plan: Mapping[str, Any], earlier: Mapping[str, Any], destination: Path) -> None:
+    """Raise if what is to be done differs from what was begun or done before, with the differences.
+
+    Parameters
+    ----------
+    plan, earlier : mapping
+        Plain data; of ``earlier`` only the entries count that ``plan`` has.
+    destination : Path
+        The folder, for the error.
+    """
+    wanted = json.loads(json.dumps(plan, default=str))
+    found = differences(wanted, {name: earlier.get(name) for name in wanted})
     if found:
         shown = "; ".join(found[:_MOST_SHOWN]) + ("; ..." if len(found) > _MOST_SHOWN else "")
         must = "must be of the same configuration and versions"
@@ -118,7 +132,8 @@ def _check_plan(folder: Path, plan: Mapping[str, Any], destination: Path) -> Non
 
 
 @functools.cache
-def _versions() -> dict[str, Any]:
+def versions() -> dict[str, Any]:
+    """Return what chunks depend on besides their plan: the versions of libraries, and hrprob's own code."""
     return {"versions": environment("scipy")["versions"], "code": source_digest()}
 
 

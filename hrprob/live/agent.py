@@ -1,51 +1,51 @@
-"""Any policy, live: real users arrive, outcomes come in one by one.
+"""Any policy, live: real users arrive, outcomes come in when they come.
 
 What the engine does for simulated users, an :class:`Agent` does for real ones, with the
 same policies and the same conventions: the sample set grows by Γ(t), estimates move when
-a user leaves (lazy) or after every round (eager).
+a user leaves (lazy) or after every round (eager), warm-up users are served at random.
+
+Many users may be present at once. A policy then learns as if they had come one after the other, in the order
+in which they leave: Γ counts arrivals, everything else departures. With one user at a time the two are the same.
 """
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import numbers
-import threading
-from collections.abc import Iterator
-from typing import Any
+import time as clock
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Self
 
-import jax
-import numpy as np
-
-from hrprob._core.errors import InvalidInput, check_count, check_number
+from hrprob._core.errors import InvalidInput
 from hrprob._core.keywords import nearest_keywords
-from hrprob._core.precision import double_precision
-from hrprob._core.random_numbers import LARGEST_SEED
-from hrprob.live.decisions import Choice, Decisions
+from hrprob.live import replay, saving
+from hrprob.live.checks import check_row, check_time, check_user
+from hrprob.live.decision_log import DecisionLog, read_log
+from hrprob.live.saving import Kept
+from hrprob.live.serving import COUNTS, Serving
+from hrprob.live.settings import AgentSettings
+from hrprob.live.stays import Decision, User, decision_of
 from hrprob.policies.base import Policy
-from hrprob.problem import Affine, Bounds, Problem, Sphere
-from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS
-from hrprob.simulation.engine import check_policy
+from hrprob.problem import Affine, Bounds
 
 __all__ = ["Agent"]
 
-# Sums of squares of such outcomes, and their products with contexts, are finite.
-_LARGEST_OUTCOME = 1e100
 
-
-class Agent:
+class Agent(Serving):
     """A policy at work.
 
     Its programs are compiled when it is made, which takes seconds (with a posterior tens of seconds); after that a
     decision with its update takes a fraction of a millisecond for policies without a posterior.
     A call that raises changes nothing. Several threads may share an agent: each call is made as a whole.
 
+    There are two ways to use it. :meth:`select` and :meth:`update` serve many users at once, each by a name; :meth:`arrive`
+    and :meth:`observe` serve one user at a time, who needs none.
+
     Parameters
     ----------
     policy : Policy
         What chooses.
     dimension, actions : int
-        Length of a context, and how many of them a user has.
+        Length of a context, and how many actions there are at most.
     link : Affine
         f, from φᵀx to the variance.
     bounds : Bounds
@@ -58,22 +58,45 @@ class Agent:
         How contexts are drawn, for policies that prepare for it (``cmdp`` with its k-means
         cells); by default uniformly on the unit sphere.
     users : int
-        About how many users will come. Some radii depend on it, and a policy with a
+        About how many users will come, warm-up users not counted. Some radii depend on it, and a policy with a
         posterior has room for this many.
     seed : int
         The seed of policies that draw.
+    propensity_draws : int
+        How many further selections estimate the probability of an action, where it has no closed form.
+    timeout : float, optional
+        After how many seconds without an outcome :meth:`expire` ends a stay.
+    silence : {"censored", "reneged"}
+        What it means if no outcome comes. "censored": nothing; the outcomes so far count, and the user
+        neither stayed nor left. "reneged": the round that was not answered was the last one, after which the user left; its
+        outcome is unknown and enters no sample set, so estimated means are then too high.
+    log : path, optional
+        A file to which every call is appended before it returns (:mod:`hrprob.live.decision_log`).
+    durable : bool
+        Whether a call waits until its line in the log is on the disk itself: then a power failure loses
+        nothing either, and a call takes milliseconds.
 
     Examples
     --------
     >>> import hrprob
     >>> agent = Agent(hrprob.HRUCB(), dimension=2, actions=2)
-    >>> action = agent.arrive([[0.6, 0.0], [0.0, 0.6]], beta=-0.5)
-    >>> agent.observe(0.3)  # the user stays, and is served the same action
-    0
-    >>> agent.observe(-0.7) is None  # below β: the user has left
+    >>> first = agent.select("ann", [[0.6, 0.0], [0.0, 0.6]], beta=-0.5)
+    >>> second = agent.select("bob", [[0.1, 0.2], [0.3, 0.0]], beta=0.0)
+    >>> agent.update("bob", -0.7) is None  # below β: the user has left
     True
-    >>> agent.users, agent.samples
-    (1, 2)
+    >>> agent.update("ann", 0.3).action  # the user stays, and is served the same action
+    0
+    >>> agent.present, agent.users, agent.samples
+    (('ann',), 2, 2)
+
+    One user at a time:
+
+    >>> agent = Agent(hrprob.HRUCB(), dimension=2, actions=2)
+    >>> action = agent.arrive([[0.6, 0.0], [0.0, 0.6]], beta=-0.5)
+    >>> agent.observe(0.3)
+    0
+    >>> agent.observe(-0.7) is None
+    True
     """
 
     @nearest_keywords
@@ -91,52 +114,123 @@ class Agent:
         contexts: Any = None,
         users: int = 30000,
         seed: int = 0,
+        propensity_draws: int = 64,
+        timeout: float | None = None,
+        silence: str = "censored",
+        log: str | Path | None = None,
+        durable: bool = False,
     ) -> None:
-        check_policy(policy)
-        if policy.knows_truth:
-            raise InvalidInput(
-                "policy", "must be able to learn", policy.kind, "it needs the truth, which is unknown here"
-            )
-        if policy.warmup:
-            remedy = "serve the first users at random yourself and `observe` what comes"
-            raise InvalidInput("warmup", "must be 0 for live users", policy.warmup, remedy)
-        check_count(
-            "seed", seed, low=0, high=LARGEST_SEED, remedy="any whole number of at most 63 bits will do"
-        )
-        check_count("users", users, remedy="it is about how many will come")
-        check_count("actions", actions, remedy="it is the number of contexts a user has")
-        nothing = np.zeros(check_count("dimension", dimension, remedy="it is the length of a context"))
-        given = {
-            "link": link,
-            "bounds": bounds,
-            "noise": noise,
-            "objective": objective,
-            "satisfaction": satisfaction,
-            "contexts": Sphere(actions=actions) if contexts is None else contexts,
-        }
-        setting = Problem(
-            theta=nothing, phi=nothing, **{name: part for name, part in given.items() if part is not None}
-        )
-        if setting.contexts.actions != actions:
-            remedy = "it is the number of contexts a user has"
-            raise InvalidInput(
-                "actions", f"must be {setting.contexts.actions}, as of contexts", actions, remedy
-            )
-        self.dimension, self.actions = dimension, actions
-        self.users, self.samples = 0, 0
-        with double_precision():
-            self.policy = policy.bind(setting, users)
-            self._decisions = Decisions(self.policy, seed)
-        self._pauses = set(self.policy.pauses(users))
-        self._most_users = users
-        self._stay: _Stay | None = None
-        self._lock = threading.RLock()
-        self._level_given = setting.satisfaction.seen
+        assumed = (link, bounds, noise, objective, satisfaction, contexts)
+        self._log: DecisionLog | None = None
+        serving = (users, seed, propensity_draws, timeout, silence)
+        self._begin(AgentSettings(policy, dimension, actions, *assumed, *serving))
+        if log is not None:
+            self._open_log(log, durable)
 
     @property
     def state(self) -> Any:
         """The policy's state."""
         return self._decisions.state
+
+    @property
+    def present(self) -> tuple[User, ...]:
+        """The users who are present, in the order of their arrival."""
+        with self._lock:
+            return tuple(sorted(self._stays, key=lambda user: self._stays[user].number))
+
+    # Many users, each by a name.
+
+    def select(
+        self,
+        user: str | int,
+        contexts: Any = None,
+        beta: float | None = None,
+        *,
+        actions: Iterable[int] | None = None,
+        time: float | None = None,
+    ) -> Decision:
+        """Admit a new user, or look up one who is present, and return what to serve.
+
+        For a user who is present the decision of the current round is returned again, unchanged, so a caller that did not
+        get the answer may ask twice. A user who left may come again under the same name, as a new user.
+
+        Parameters
+        ----------
+        user : str or int
+            The user's name.
+        contexts : array_like, shape (actions, d)
+            One context of norm at most 1 per action that is offered; left out for a user who is present.
+        beta : float, optional
+            The user's satisfaction level; left out where levels are hidden.
+        actions : sequence of int, optional
+            The numbers of the actions that are offered, one per row of ``contexts``; by default all.
+        time : float, optional
+            When it was, in seconds; by default now.
+        """
+        check_user(user)
+        with self._whole_call():
+            if contexts is None and user in self._stays:
+                return decision_of(user, self._stays[user])
+            if user in self._stays:
+                remedy = "leave contexts out to see the decision for a user who is present"
+                raise InvalidInput("contexts", "must be left out", f"user {user!r} is present", remedy)
+            return self._arrive(user, contexts, beta, actions, time)
+
+    def update(
+        self, user: str | int, outcome: float, *, left: bool | None = None, time: float | None = None
+    ) -> Decision | None:
+        """Record an outcome; return the next decision for the user, or None if the user has left.
+
+        Parameters
+        ----------
+        user : str or int
+            The user's name.
+        outcome : float
+            What the round gave.
+        left : bool, optional
+            Whether the user left after it. Needed where levels are hidden; otherwise it follows
+            from the level.
+        time : float, optional
+            When it was, in seconds; by default now.
+        """
+        return self.update_many([(user, outcome, left)], time=time)[0]
+
+    def update_many(
+        self, outcomes: Iterable[tuple[Any, ...]], *, time: float | None = None
+    ) -> list[Decision | None]:
+        """Record outcomes that came together: all of them or, if one cannot be used, none.
+
+        Parameters
+        ----------
+        outcomes : iterable of tuples
+            (user, outcome) or (user, outcome, left), in the order in which they happened; a user may occur several times.
+        time : float, optional
+            When it was, in seconds; by default now.
+        """
+        rows = [check_row(row) for row in outcomes]
+        with self._whole_call():
+            return self._update(rows, time)
+
+    def expire(self, time: float | None = None) -> tuple[User, ...]:
+        """End the stays of users who have been silent for longer than ``timeout``; return who they are.
+
+        What their silence means is the agent's ``silence``.
+        """
+        if self.settings.timeout is None:
+            remedy = "make the agent with a number of seconds"
+            raise InvalidInput("timeout", "must be given to end stays by it", None, remedy)
+        now = check_time(time, clock.time())
+        with self._whole_call():
+            silent = self._silent(now, self.settings.timeout)
+            reneged = self.settings.silence == "reneged"
+            for user in silent:
+                stay = self._stays[user]
+                self._part(user, stay._replace(played=stay.played + 1) if reneged else stay, left=reneged)
+            if silent:
+                self._record(lambda: {"event": "expire", "time": now, "users": list(silent)})
+            return silent
+
+    # One user at a time.
 
     def arrive(self, contexts: Any, beta: float | None = None) -> int:
         """Admit a new user and return the action to serve first.
@@ -149,36 +243,10 @@ class Agent:
             The user's satisfaction level; left out where levels are hidden.
         """
         with self._whole_call():
-            return self._arrive(contexts, beta)
-
-    def _arrive(self, contexts: Any, beta: float | None) -> int:
-        if self._stay is not None:
-            raise InvalidInput(
-                "arrive", "must wait until the last user has left", "a user who stays", "call `leave` first"
-            )
-        try:
-            array = np.asarray(contexts, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidInput("contexts", "must hold numbers only", contexts, "one row per action") from None
-        if array.shape != (self.actions, self.dimension) or not np.all(np.isfinite(array)):
-            shape = (self.actions, self.dimension)
-            raise InvalidInput(
-                "contexts", f"must be a finite array {shape}", array.shape, "one row per action"
-            )
-        longest = float(np.linalg.norm(array, axis=1).max())
-        if longest > 1 + 1e-9:
-            raise InvalidInput(
-                "contexts", "must have norms of at most 1", longest, "scale all of them by one factor"
-            )
-        if self.users >= self._most_users and getattr(self.policy, "capacity", None) is not None:
-            remedy = "a policy with a posterior keeps all of them; make the agent with more"
-            raise InvalidInput("users", f"must be more than {self.users}", self._most_users, remedy)
-        level = self._level(beta)
-        self.users += 1
-        with double_precision():
-            choice = self._decisions.choose(array, level, self.users, self.samples)
-        self._stay = _Stay(choice, level)
-        return choice.action
+            if None in self._stays:
+                must = "must wait until the last user has left"
+                raise InvalidInput("arrive", must, "a user who stays", "call `leave` first")
+            return self._arrive(None, contexts, beta, None, None).action
 
     def observe(self, outcome: float, *, left: bool | None = None) -> int | None:
         """Record an outcome; return the next action, or None if the user has left.
@@ -192,103 +260,114 @@ class Agent:
             from the level.
         """
         with self._whole_call():
-            return self._observe(outcome, left)
+            if None not in self._stays:
+                raise InvalidInput("observe", "must follow `arrive`", "no user", "call `arrive` first")
+            decision = self._update([(None, outcome, left)], None)[0]
+            return None if decision is None else decision.action
 
-    def _observe(self, outcome: float, left: bool | None) -> int | None:
-        if self._stay is None:
-            raise InvalidInput("observe", "must follow `arrive`", "no user", "call `arrive` first")
-        if (left is None) != self._level_given:
-            wanted = (
-                "be left out: it follows from the level"
-                if self._level_given
-                else "be given: the level is hidden"
-            )
-            raise InvalidInput("left", f"must {wanted}", left, "see `satisfaction` of the agent")
-        if not isinstance(left, bool | np.bool_ | None):
-            raise InvalidInput("left", "must be true or false", left, "it says whether the user left")
-        limit = _LARGEST_OUTCOME
-        remedy = "it is what the round gave, in units in which squares can be added up"
-        r = check_number("outcome", outcome, low=-limit, high=limit, remedy=remedy)
-        stay = self._stay
-        if stay.sampled < stay.choice.quota:
-            self.samples += 1
-            stay.take(r)
-        stay.played += 1
-        if left if left is not None else r < stay.beta:
-            self._part(left=True)
-            return None
-        if not self.policy.eager:
-            return stay.choice.action
-        self._learn(left=False, gone=False)
-        with double_precision():
-            choice = self._decisions.choose_again(stay.choice, self.samples)
-        self._stay = _Stay(choice, stay.beta)
-        return choice.action
+    def leave(self, user: User = None) -> None:
+        """Let a user go, for a reason of their own; the policy learns from the rounds so far.
 
-    def leave(self) -> None:
-        """Let the present user go, for a reason of their own; the policy learns from the rounds so far."""
+        Without a name it is the one user of :meth:`arrive`. Nothing happens if the user is not present.
+        """
         with self._whole_call():
-            if self._stay is not None:
-                self._part(left=False)
+            if user in self._stays:
+                self._part(user, self._stays[user], left=False)
+                self._record(lambda: {"event": "leave", "user": user})
 
-    @contextlib.contextmanager
-    def _whole_call(self) -> Iterator[None]:
-        """Let one thread in at a time; if the call raises, the agent is as it was before."""
+    # What is kept.
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole agent to a file: settings, state, random numbers and users who are present.
+
+        The file is written whole or not at all, and :meth:`load` makes an agent of it that goes on exactly as this one
+        would have. :mod:`hrprob.live.saving` says what is in it.
+        """
         with self._lock:
-            before = {name: getattr(self, name) for name in ("users", "samples", "_stay")}
-            decisions = dict(vars(self._decisions))
-            if self._stay is not None:
-                before["_stay"] = dataclasses.replace(self._stay, outcomes=self._stay.outcomes.copy())
-            try:
-                yield
-            except BaseException:
-                vars(self).update(before)
-                vars(self._decisions).update(decisions)
-                raise
+            counts = {name: getattr(self, name) for name in COUNTS}
+            decisions = self._decisions
+            kept = Kept(self.settings, counts, decisions.key, decisions.leaves, dict(self._stays))
+        saving.write(Path(path), kept)
 
-    def _level(self, beta: float | None) -> float:
-        if not self._level_given:
-            if beta is not None:
-                remedy = "this agent's levels are hidden; see `satisfaction`"
-                raise InvalidInput("beta", "must be left out", beta, remedy)
-            return float("nan")
-        if isinstance(beta, numbers.Real) and beta == np.inf:
-            return float("inf")
-        return check_number("beta", beta, remedy="a number, or infinity for a user who leaves at once")
+    @classmethod
+    def load(cls, path: str | Path, *, log: str | Path | None = None, durable: bool = False) -> Self:
+        """Return the agent that was saved.
 
-    def _part(self, *, left: bool) -> None:
-        """Learn from the rounds since the last update, and tell the policy that the user is gone."""
-        self._learn(left=left, gone=True)
-        self._stay = None
-        if self.users in self._pauses:
-            with double_precision():
-                # Outside a batch there is one trial.
-                batched = jax.tree.map(lambda leaf: leaf[..., None], self.state)
-                fitted = self.policy.fit_outside(batched, self.users, self._decisions.split_key()[None])
-                self._decisions.state = jax.tree.map(lambda leaf: leaf[..., 0], fitted)
+        Parameters
+        ----------
+        path : path
+            What :meth:`save` wrote.
+        log : path, optional
+            The agent's log: calls that it has from after the agent was saved are made again, so that nothing is lost,
+            and further ones are appended. A new file is begun if there is none.
+        durable : bool
+            As for the agent.
+        """
+        kept = saving.read(Path(path))
+        agent = cls.__new__(cls)
+        agent._log = None
+        agent._begin(kept.settings, kept)
+        if log is not None:
+            agent._open_log(log, durable)
+        return agent
 
-    def _learn(self, *, left: bool, gone: bool) -> None:
-        stay = self._stay
-        assert stay is not None
-        numbers = (self.users, stay.played, left, stay.sampled, stay.total, stay.squares)
-        with double_precision():
-            self._decisions.learn(stay.choice, numbers, stay.outcomes, gone=gone)
+    @classmethod
+    def rebuild(cls, log: str | Path, *, append: bool = True, durable: bool = False) -> Self:
+        """Return the agent that wrote a log, by making all its calls again; every answer is compared with the log.
 
+        Parameters
+        ----------
+        log : path
+            The whole log, from an agent's first call on.
+        append : bool
+            Whether further calls are appended to it.
+        durable : bool
+            As for the agent.
+        """
+        start = next(read_log(Path(log)), None)
+        agent = cls.__new__(cls)
+        agent._log = None
+        agent._begin(replay.settings_of(log, start))
+        if append:
+            agent._open_log(log, durable)
+        else:
+            replay.make_calls(agent, Path(log), agent._repeat)
+        return agent
 
-@dataclasses.dataclass
-class _Stay:
-    """The present user, and the rounds since the policy last learned."""
+    def close(self) -> None:
+        """Close the log, if there is one; the agent can still be used, without it."""
+        with self._lock:
+            if self._log is not None:
+                self._log.close()
+            self._log = None
 
-    choice: Choice
-    beta: float
-    played: int = 0
-    sampled: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-    outcomes: list[float] = dataclasses.field(default_factory=list)
+    def _open_log(self, path: str | Path, durable: bool) -> None:
+        described = self.settings.described()
+        log = DecisionLog(Path(path), durable=durable)
+        try:
+            if log.empty:
+                log.append(replay.start_of(described, self.events))
+            else:
+                replay.make_calls(self, Path(path), self._repeat)
+        except BaseException:
+            log.close()
+            raise
+        self._log = log
 
-    def take(self, outcome: float) -> None:
-        if self.sampled < BLOCK_OF_ROUNDS:
-            self.outcomes.append(outcome)
-        self.sampled += 1
-        self.total, self.squares = self.total + outcome, self.squares + outcome**2
+    def _record(self, event: Callable[[], dict[str, Any]]) -> None:
+        super()._record(event)
+        if self._log is not None:
+            self._log.append(event())
+
+    def _repeat(self, event: dict[str, Any]) -> Any:
+        """Make one call of a log again and return its answer."""
+        user, time = event.get("user"), event.get("time")
+        if event["event"] == "expire":
+            return self.expire(time)
+        if event["event"] == "leave":
+            return self.leave(user)
+        with self._whole_call():
+            if event["event"] == "select":
+                beta = None if event["beta"] is None else float(event["beta"])
+                return self._arrive(user, event["contexts"], beta, event["actions"], time)
+            return self._update([tuple(row) for row in event["outcomes"]], time)

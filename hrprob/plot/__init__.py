@@ -9,10 +9,11 @@ Student's t, if nothing else is said.
 of a result            :func:`regret`, :func:`growth` (log–log), :func:`differences` (paired by trial),
                        :func:`final_regret` (over trials), :func:`lifetimes`, :func:`optimal_actions`
 of several problems    :func:`suite`, a heat map
+of a sweep             :func:`response` to a field, :func:`heat_map` over two
 of a posterior         :func:`variance` of an outcome along a feature, with the truth or with data
 of confidence sets     :func:`confidence_sets` of θ and φ beside posterior draws, :func:`set_radii`, ρ_n along n
 of a diagnosis         :func:`calibration`, :func:`reliability`
-whole figures          :func:`plot_regret`, :func:`plot_lifetime`, as ``hrprob run`` writes them; :func:`save`
+whole figures          :func:`plot_regret`, :func:`plot_lifetime`, :func:`plot_sweep`, as commands write them; :func:`save`
 one's own figures      :func:`style`, :func:`look_of`, :func:`label_of`, ``COLUMN_WIDTH``, ``PAGE_WIDTH``
 =====================  ==========================================================================
 

@@ -23,6 +23,9 @@ from .style import Look as Look
 from .style import look_of as look_of
 from .style import style as style
 from .suite_map import suite as suite
+from .sweep_panels import heat_map as heat_map
+from .sweep_panels import plot_sweep as plot_sweep
+from .sweep_panels import response as response
 from .trust import calibration as calibration
 from .trust import reliability as reliability
 from .variance_band import variance as variance

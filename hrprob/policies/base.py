@@ -7,6 +7,9 @@
 ``depart``        the state once the user has left (by default unchanged)
 ``quota``         how many more rounds may enter the sample set
 ``pauses``        where a compiled run stops for ``fit_outside`` (by default nowhere)
+``select_among``  the action where only some are offered
+``probability``   of the action that was selected, where the policy draws it
+``predict``       mean, variance, reneging probability and lifetime of actions
 ================  ==========================================================
 
 All are pure functions over arrays. A policy is a record of its parameters. Numbers are arguments of
@@ -36,6 +39,7 @@ from hrprob._core.records import describe, record, set_frozen, with_fields
 from hrprob._core.registry import Registry
 from hrprob._core.tables import to_toml
 from hrprob.policies.assumptions import ASSUMED
+from hrprob.policies.offers import Offer, Prediction, depends_on, unknown_prediction
 from hrprob.problem import Known, Problem
 
 __all__ = ["LONGEST", "POLICIES", "Policy", "Seen", "clip_values", "make_policy", "register"]
@@ -187,6 +191,36 @@ class Policy:
     def update(self, state: Any, seen: Seen) -> Any:
         """Return the state after an observation."""
         raise NotImplementedError
+
+    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+        """Return the action for a user to whom only some actions are offered.
+
+        By default a copy that is selected stands for the action that it is a copy of. A policy that tells actions
+        apart by their numbers, or draws them uniformly, must leave absent ones out itself.
+        """
+        return offer.served_as[self.select(state, key, offer.contexts, offer.beta)]
+
+    def probability(
+        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+    ) -> jax.Array:
+        """Return the probability with which the policy selects ``action`` for this user, in this state.
+
+        By default it is estimated: of ``draws`` further selections, each with its own key, k agree, and it is
+        (k + 1)/(draws + 1), whose inverse has mean 1/p up to a factor 1 − (1 − p)^(draws + 1). For a policy
+        that does not use its key it is exactly 1, and nothing is computed again.
+        """
+
+        def again(key: jax.Array) -> jax.Array:
+            return self.select_among(state, key, offer)
+
+        if not depends_on(again, key):
+            return jnp.ones(())
+        same = jax.vmap(again)(jax.random.split(key, draws)) == action
+        return (jnp.sum(jnp.where(same, 1.0, 0.0)) + 1.0) / (draws + 1.0)
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what the policy expects of one of the actions, of contexts (actions, d); by default it estimates nothing."""
+        return unknown_prediction()
 
     def values_per_user(self) -> int:
         """Return how many values of actions one choice computes."""

@@ -30,6 +30,7 @@ from hrprob.observations import Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
 from hrprob.policies.ledger import EAGER_SLOTS, Ledger
+from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
 from hrprob.policies.schedule import refit_times
 from hrprob.problem import Problem
@@ -197,6 +198,14 @@ class BayesLearner(Learner):
             fitted = self.engine.fit(self.target, pad(seen, rows), keys[trial], start)
             beliefs.append(self.engine.keep(self.target, fitted))
         return state._replace(belief=jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *beliefs))
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what follows from the centre of the posterior."""
+        target = self.target
+        # With no spread left, every draw is the centre.
+        theta, phi = target.coefficients(self.engine.draw(target, state.belief, jax.random.key(0), 0.0))
+        u, w = target.setting.moments(theta, phi, contexts[action][None])
+        return predicted(self.known, u[0], w[0], beta)
 
     def values(self, z: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the value of each action at z (2d,)."""

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 
 from hrprob._core.errors import check_count, check_number
 from hrprob._core.records import record, set_frozen
+from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import clip_values, register
 from hrprob.policies.bayes import BayesLearner, BayesState
 
@@ -72,7 +73,7 @@ class BayesGreedy(_ByDraws):
 
     def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the mean."""
-        return jnp.argmax(jnp.mean(clip_values(self.values_of_draws(state, key, contexts, beta)), axis=0))
+        return first_largest(jnp.mean(clip_values(self.values_of_draws(state, key, contexts, beta)), axis=0))
 
 
 @register("bayes-ucb", static=("capacity", "warm_rows", "draws"))
@@ -106,4 +107,4 @@ class BayesUCB(_ByDraws):
         """Return argmax of the quantile."""
         values = jnp.sort(self.values_of_draws(state, key, contexts, beta), axis=0)
         place = jnp.clip(jnp.ceil(self.level * self.draws) - 1, 0, self.draws - 1).astype(jnp.int32)
-        return jnp.argmax(values[place])
+        return first_largest(values[place])

@@ -29,7 +29,9 @@ import jax.numpy as jnp
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob._core.records import set_frozen, with_fields
+from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import Policy, Seen, register
+from hrprob.policies.offers import Offer, Prediction
 from hrprob.policies.partitions import PARTITIONS, SAMPLE, Cells
 from hrprob.problem import Problem
 
@@ -110,12 +112,33 @@ class CMDP(Policy):
 
     def select(self, state: CMDPState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return an unknown action at random, or the best action of the empirical MDP."""
-        cell = self.placed.cell(contexts, beta)
+        unknown, value = self._unknown_and_value(state, self.placed.cell(contexts, beta))
+        return _pick(key, unknown, value)
+
+    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+        """Return an unknown one of the offered actions at random, or the best of them."""
+        unknown, value = self._unknown_and_value(state, self.placed.cell(offer.contexts, offer.beta))
+        return _pick(key, unknown & offer.offered, jnp.where(offer.offered, value, -1.0))
+
+    def probability(
+        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+    ) -> jax.Array:
+        """Return one by the number of unknown actions, and 1 where all are known."""
+        unknown, _ = self._unknown_and_value(state, self.placed.cell(offer.contexts, offer.beta))
+        return 1.0 / jnp.maximum(jnp.sum(unknown & offer.offered), 1)
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return the share of rounds in the user's cell after which users left; outcomes are not estimated."""
+        cell, nothing = self.placed.cell(contexts, beta), super().predict(state, contexts, beta, action)
+        return nothing._replace(
+            reneging=state.departures[cell, action] / state.rounds[cell, action],
+            lifetime=state.rounds[cell, action] / state.departures[cell, action],
+        )
+
+    def _unknown_and_value(self, state: CMDPState, cell: jax.Array) -> tuple[jax.Array, jax.Array]:
         probability = state.departures[cell] / jnp.maximum(state.rounds[cell], 1.0)
-        value = 1.0 / (1.0 - self.discount * (1.0 - probability))
         unknown = state.tries[cell] < jnp.sqrt(state.departures.sum() + 1.0)
-        lottery = jax.random.uniform(key, probability.shape)
-        return jnp.where(jnp.any(unknown), jnp.argmax(jnp.where(unknown, lottery, -1.0)), jnp.argmax(value))
+        return unknown, 1.0 / (1.0 - self.discount * (1.0 - probability))
 
     def update(self, state: CMDPState, seen: Seen) -> CMDPState:
         """Add to the counts of the user's cell."""
@@ -126,3 +149,9 @@ class CMDP(Policy):
             state.rounds.at[place].add(seen.played),
             state.departures.at[place].add(left),
         )
+
+
+def _pick(key: jax.Array, unknown: jax.Array, value: jax.Array) -> jax.Array:
+    """Return an unknown action at random if there is one, or the action of largest value."""
+    lottery = jax.random.uniform(key, value.shape)
+    return jnp.where(jnp.any(unknown), first_largest(jnp.where(unknown, lottery, -1.0)), first_largest(value))

@@ -53,10 +53,12 @@ from jax.scipy.special import ndtri
 from hrprob._core.errors import check_count
 from hrprob._core.records import set_frozen
 from hrprob.estimation.weighted import Moments
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, clip_values, register
 from hrprob.policies.learners import WeightedLearner, WeightedState
+from hrprob.policies.offers import Prediction
 
 __all__ = ["ContextualIDS", "information", "quasi_normal"]
 
@@ -141,7 +143,7 @@ class ContextualIDS(WeightedLearner):
         """Return argmax of value and priced information."""
         moments = self.moments(state.learned, contexts)
         value = clip_values(self.known.value(moments.u, moments.w, beta))
-        return jnp.argmax(value + price(state) * self._gain(moments, beta))
+        return first_largest(value + price(state) * self._gain(moments, beta))
 
     def update(self, state: ContextualIDSState, seen: Seen) -> ContextualIDSState:
         """Learn from what was seen, and update the averages of expected regret and information."""
@@ -156,6 +158,10 @@ class ContextualIDS(WeightedLearner):
             state.regret + step * (regret - state.regret),
             state.gain + step * (gain - state.gain),
         )
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what follows from the estimates."""
+        return super().predict(state.learned, contexts, beta, action)
 
     def _gain(self, moments: Moments, beta: jax.Array) -> jax.Array:
         known = self.known

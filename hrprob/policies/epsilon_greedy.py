@@ -24,6 +24,7 @@ from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen
 from hrprob.policies.base import register
 from hrprob.policies.greedy import CountedState, CountingGreedy
+from hrprob.policies.offers import Offer, nth_offered
 
 __all__ = ["EpsilonGreedy"]
 
@@ -60,10 +61,32 @@ class EpsilonGreedy(CountingGreedy):
 
     def select(self, state: CountedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the greedy action, or a random one."""
-        probability = jnp.minimum(self.epsilon * (state.users + 1.0) ** -self.decay, 1.0)
-        # One uniform number serves both purposes: given that it is below the probability, it is uniform there.
+        probability, actions = self._exploring(state), contexts.shape[0]
         number = jax.random.uniform(key)
-        actions = contexts.shape[0]
-        random = jnp.floor(actions * number / jnp.maximum(probability, 1e-300)).astype(jnp.int32)
         greedy = self.greedy(state, key, contexts, beta)
-        return jnp.where(number < probability, jnp.minimum(random, actions - 1), greedy)
+        return jnp.where(number < probability, _numbered(number, probability, actions), greedy)
+
+    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+        """Return the greedy one of the offered actions, or a random one of them."""
+        probability, number = self._exploring(state), jax.random.uniform(key)
+        random = nth_offered(offer.offered, _numbered(number, probability, jnp.sum(offer.offered)))
+        greedy = offer.served_as[self.greedy(state, key, offer.contexts, offer.beta)]
+        return jnp.where(number < probability, random, greedy)
+
+    def probability(
+        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+    ) -> jax.Array:
+        """Return the action's share of ε_t, and 1 − ε_t where it is the greedy one."""
+        random = self._exploring(state)
+        greedy = offer.served_as[self.greedy(state, key, offer.contexts, offer.beta)]
+        return random / jnp.sum(offer.offered) + jnp.where(action == greedy, 1.0 - random, 0.0)
+
+    def _exploring(self, state: CountedState) -> jax.Array:
+        """Return ε_t, the probability of a random action."""
+        return jnp.minimum(self.epsilon * (state.users + 1.0) ** -self.decay, 1.0)
+
+
+def _numbered(number: jax.Array, probability: jax.Array, actions: Any) -> jax.Array:
+    """Return a random action's number from a uniform one: given that this is below the probability, it is uniform there."""
+    random = jnp.floor(actions * number / jnp.maximum(probability, 1e-300)).astype(jnp.int32)
+    return jnp.minimum(random, actions - 1)

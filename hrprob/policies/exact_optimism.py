@@ -25,8 +25,8 @@ References
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 
+from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import register
 from hrprob.policies.hr_ucb import HRUCB
 from hrprob.policies.optimism import OptimistState
@@ -55,4 +55,4 @@ class HRUCBExact(HRUCB):
 
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value within the sets."""
-        return jnp.argmax(self.width.largest_values(self, state, contexts, beta))
+        return first_largest(self.width.largest_values(self, state, contexts, beta))

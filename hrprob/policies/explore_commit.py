@@ -21,6 +21,7 @@ from hrprob._core.errors import check_count
 from hrprob._core.records import set_frozen, with_fields
 from hrprob.policies.base import Seen, register
 from hrprob.policies.greedy import CountedState, CountingGreedy
+from hrprob.policies.offers import Offer, nth_offered
 from hrprob.problem import Problem
 
 __all__ = ["ExploreCommit"]
@@ -61,6 +62,18 @@ class ExploreCommit(CountingGreedy):
         """Return a random action, or after N users the greedy one."""
         random = jax.random.randint(key, (), 0, contexts.shape[0])
         return jnp.where(self._exploring(state), random, self.greedy(state, key, contexts, beta))
+
+    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+        """Return a random one of the offered actions, or after N users the greedy one."""
+        random = nth_offered(offer.offered, jax.random.randint(key, (), 0, jnp.sum(offer.offered)))
+        greedy = offer.served_as[self.greedy(state, key, offer.contexts, offer.beta)]
+        return jnp.where(self._exploring(state), random, greedy)
+
+    def probability(
+        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+    ) -> jax.Array:
+        """Return one by the number of offered actions, and after N users 1."""
+        return jnp.where(self._exploring(state), 1.0 / jnp.sum(offer.offered), 1.0)
 
     def update(self, state: CountedState, seen: Seen) -> CountedState:
         """Update the estimates, until the N-th user has left."""

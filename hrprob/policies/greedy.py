@@ -17,8 +17,10 @@ import jax
 import jax.numpy as jnp
 
 from hrprob._core.records import record
+from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import Seen, register
 from hrprob.policies.learners import GLSELearner, GLSEState
+from hrprob.policies.offers import Prediction
 
 __all__ = ["CountedState", "CountingGreedy", "Greedy"]
 
@@ -36,7 +38,7 @@ class Greedy(GLSELearner):
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value at the estimates."""
-        return jnp.argmax(self.known.value(*self.plug_in(state, contexts), beta))
+        return first_largest(self.known.value(*self.plug_in(state, contexts), beta))
 
 
 class CountedState(NamedTuple):
@@ -67,6 +69,10 @@ class CountingGreedy(Greedy):
     def greedy(self, state: CountedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value at the estimates."""
         return super().select(state.learned, key, contexts, beta)
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what follows from the estimates."""
+        return super().predict(state.learned, contexts, beta, action)
 
     def update(self, state: Any, seen: Seen) -> Any:
         """Update the estimates."""

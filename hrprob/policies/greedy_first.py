@@ -26,10 +26,12 @@ import jax
 import jax.numpy as jnp
 
 from hrprob._core.records import with_fields
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import eigh
 from hrprob.policies.base import Seen, register
 from hrprob.policies.learners import WeightedState
+from hrprob.policies.offers import Prediction
 from hrprob.policies.radii.base import Radii
 from hrprob.policies.schedule import refit_times
 from hrprob.policies.weighted import HRUCBWeighted
@@ -87,7 +89,7 @@ class GreedyFirst(HRUCBWeighted):
 
     def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value within the radii."""
-        return jnp.argmax(self.optimistic(state.learned, contexts, beta, self.radii(state)))
+        return first_largest(self.optimistic(state.learned, contexts, beta, self.radii(state)))
 
     def update(self, state: Any, seen: Seen) -> GreedyFirstState:
         """Update the estimates, and the sums of contexts served and offered."""
@@ -99,6 +101,10 @@ class GreedyFirst(HRUCBWeighted):
             state.offered + offered,
             state.exploring,
         )
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what follows from the estimates."""
+        return super().predict(state.learned, contexts, beta, action)
 
     def depart(self, state: GreedyFirstState, user: jax.Array) -> GreedyFirstState:
         """Check the diversity at the scheduled users."""

@@ -20,9 +20,9 @@ References
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 
 from hrprob.estimation.weighted import Estimates
+from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import register
 from hrprob.policies.learners import GLSELearner
 from hrprob.policies.optimism import Optimist, OptimistState
@@ -64,7 +64,7 @@ class HRUCB(Optimist, GLSELearner):
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest Q."""
         value = self.known.value(*self.plug_in(state.learned, contexts), beta)
-        return jnp.argmax(value + self.width.bonus(self, state, contexts))
+        return first_largest(value + self.width.bonus(self, state, contexts))
 
     def confidence_sets(self, state: OptimistState) -> tuple[Estimates, Radii]:
         """Return the confidence sets: centres and shapes of two ellipsoids, and their radii."""

@@ -42,6 +42,7 @@ from hrprob.numerics.control_flow import once
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, clip_values, register
 from hrprob.policies.bayes import BayesLearner, BayesState
+from hrprob.policies.offers import Offer, Prediction
 
 __all__ = ["IDS", "best_mixture"]
 
@@ -161,14 +162,33 @@ class IDS(BayesLearner):
 
     def select(self, state: IDSState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return an action of smallest ratio."""
-        actions = self._actions(state, contexts, beta)
-        regret = jnp.mean(jnp.max(actions.values, axis=1, keepdims=True) - actions.values, axis=0)
-        # With nothing left to learn, the action of smallest regret is best.
-        gain = jnp.maximum(self._gain(actions), 1e-12)
+        regret, gain = self._regret_and_gain(state, contexts, beta)
         if not self.mix:
             return jnp.argmin(regret**2 / gain)
         first, second, probability = best_mixture(regret, gain)
         return jnp.where(jax.random.uniform(key) < probability, first, second)
+
+    def probability(
+        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+    ) -> jax.Array:
+        """Return the weight of the action in the mixture."""
+        if not self.mix:
+            return jnp.ones(())
+        first, second, weight = best_mixture(*self._regret_and_gain(state, offer.contexts, offer.beta))
+        is_first, is_second = (offer.served_as[one] == action for one in (first, second))
+        return jnp.where(is_first, weight, 0.0) + jnp.where(is_second, 1.0 - weight, 0.0)
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what follows from the centre of the posterior."""
+        return super().predict(state.believed, contexts, beta, action)
+
+    def _regret_and_gain(
+        self, state: IDSState, contexts: jax.Array, beta: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        actions = self._actions(state, contexts, beta)
+        regret = jnp.mean(jnp.max(actions.values, axis=1, keepdims=True) - actions.values, axis=0)
+        # With nothing left to learn, the action of smallest regret is best.
+        return regret, jnp.maximum(self._gain(actions), 1e-12)
 
     def _actions(self, state: IDSState, contexts: jax.Array, beta: jax.Array) -> _Actions:
         known, setting = self.known, self.target.setting

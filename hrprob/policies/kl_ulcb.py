@@ -36,6 +36,7 @@ import jax.numpy as jnp
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.records import set_frozen
 from hrprob.policies.base import Policy, Seen, register
+from hrprob.policies.offers import Offer, Prediction
 from hrprob.problem import Problem
 
 __all__ = ["KLULCB", "upper_bound"]
@@ -125,12 +126,26 @@ class KLULCB(Policy):
 
     def select(self, state: KLULCBState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return an arm that was never pulled, or the arm of largest U."""
+        return jnp.argmax(self._bounds(state))
+
+    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+        """Return the arm of largest U among those offered."""
+        return jnp.argmax(jnp.where(offer.offered, self._bounds(state), -1.0))
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return the share of pulls of the arm that were disliked; outcomes are not estimated."""
+        tries, dislikes = state.tries[action], state.tries[action] - state.likes[action]
+        nothing = super().predict(state, contexts, beta, action)
+        return nothing._replace(reneging=dislikes / tries, lifetime=tries / dislikes)
+
+    def _bounds(self, state: KLULCBState) -> jax.Array:
+        """Return U of each arm; 2 for one that was never pulled."""
         k = state.users + 1.0
         # ln ln k is positive from k = 3 on.
         budget = jnp.log(k) + self.constant * jnp.log(jnp.log(jnp.maximum(k, 3.0)))
         mean = state.likes / jnp.maximum(state.tries, 1.0)
         bound = upper_bound(mean, budget / jnp.maximum(state.tries, 1.0))
-        return jnp.argmax(jnp.where(state.tries > 0, bound, 2.0))
+        return jnp.where(state.tries > 0, bound, 2.0)
 
     def update(self, state: KLULCBState, seen: Seen) -> KLULCBState:
         """Count pulls and likes: every round is liked except the last one of a user who leaves."""

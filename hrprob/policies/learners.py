@@ -19,6 +19,7 @@ from hrprob.estimation import glse, weighted
 from hrprob.estimation.projection import project
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Seen
+from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
 
 __all__ = [
@@ -113,6 +114,12 @@ class RidgeLearner(Learner):
         sum_rx = state.sum_rx + seen.total * seen.context
         return RidgeState(state.sample_size + seen.sampled, inverse, sum_rx, contract(inverse, sum_rx))
 
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return the estimated mean; the variance is not estimated."""
+        u = contract(contexts[action], state.theta)
+        unknown = jnp.full_like(u, jnp.nan)
+        return Prediction(u, unknown, unknown, unknown)
+
 
 @record(static=("project",))
 class GLSELearner(Learner):
@@ -163,6 +170,11 @@ class GLSELearner(Learner):
         statistics = glse.add(state.statistics, seen.context, seen.sampled, seen.total, seen.squares)
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         return GLSEState(statistics, glse.estimate(statistics, inverse, self.known.link))
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what follows from the estimates."""
+        u, w = self.plug_in(state, contexts[action][None])
+        return predicted(self.known, u[0], w[0], beta)
 
     def plug_in(self, state: GLSEState, contexts: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return the estimated mean and variance of each context (actions, d)."""
@@ -220,6 +232,11 @@ class WeightedLearner(Learner):
             state.estimates, context, known.link, known.bounds, self.variance_floor
         )
         return variance, variance
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what follows from the centres of both beliefs."""
+        moments = self.moments(state, contexts[action][None])
+        return predicted(self.known, moments.u[0], moments.w[0], beta)
 
     def moments(self, state: WeightedState, contexts: jax.Array) -> weighted.Moments:
         """Return mean and variance of the outcomes of each context (actions, d), and their sds."""

@@ -24,7 +24,7 @@ from hrprob.numerics.buffers import write_rows
 from hrprob.observations import Rounds, Stays
 from hrprob.policies.base import Seen
 
-__all__ = ["EAGER_SLOTS", "Ledger", "close", "empty", "note", "room", "row_of", "warm_room"]
+__all__ = ["EAGER_SLOTS", "Ledger", "close", "empty", "note", "open_parts", "room", "row_of", "warm_room"]
 
 EAGER_SLOTS = 8
 """Rows per user of an eager policy, one per action served."""
@@ -96,6 +96,12 @@ def warm_room(ledger: Ledger, context: jax.Array, first: jax.Array, actions: int
     number = jnp.arange(ledger.warm.x.shape[0]) - first
     mine = (number >= 0) & (number < actions) & jnp.all(ledger.warm.x == context, axis=-1)
     return OUTCOMES - jnp.max(jnp.where(mine, jnp.sum(ledger.warm.weight, axis=-1), 0.0))
+
+
+def open_parts(state: Any) -> list[Any]:
+    """Return the part of every ledger in a state that belongs to the current user alone: the open rows."""
+    found = jax.tree.leaves(state, is_leaf=lambda part: isinstance(part, Ledger))
+    return [(part.open, part.actions) for part in found if isinstance(part, Ledger)]
 
 
 def _rows_of(ledger: Ledger, context: jax.Array) -> jax.Array:

@@ -12,10 +12,10 @@ References
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 
 from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.products import contract
 from hrprob.policies.base import register
 from hrprob.policies.learners import RidgeLearner, RidgeState, norm_of
@@ -48,4 +48,4 @@ class LinUCB(RidgeLearner):
     def select(self, state: RidgeState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest index."""
         mean = contract(contexts, state.theta)
-        return jnp.argmax(mean + self.alpha * norm_of(state.inverse, contexts))
+        return first_largest(mean + self.alpha * norm_of(state.inverse, contexts))

@@ -7,8 +7,8 @@ It selects :math:`\arg\max_x \theta_*^\top x`. LinUCB and σ_max-UCB tend to it 
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.products import contract
 from hrprob.policies.base import register
 from hrprob.policies.oracle import Oracle
@@ -29,4 +29,4 @@ class MeanOracle(Oracle):
     def select(self, state: tuple[()], key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest mean."""
         theta, _ = self.truth
-        return jnp.argmax(contract(contexts, theta))
+        return first_largest(contract(contexts, theta))

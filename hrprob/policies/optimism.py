@@ -9,6 +9,7 @@ import jax
 
 from hrprob._core.records import record, with_fields
 from hrprob.policies.base import Seen
+from hrprob.policies.offers import Prediction
 from hrprob.policies.radii.base import RADII, Radius, check_radius, check_scale
 from hrprob.policies.radii.theory_constants import COMPUTED, check_constants
 from hrprob.policies.sample_set import Learner
@@ -121,6 +122,10 @@ class Optimist(Learner):
         """Update the estimates and the width."""
         width = self.width.update(state.width, state.learned, seen)
         return OptimistState(super().update(state.learned, seen), width)
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what follows from the estimates."""
+        return super().predict(state.learned, contexts, beta, action)
 
     def depart(self, state: OptimistState, user: jax.Array) -> OptimistState:
         """Update a width that is estimated."""

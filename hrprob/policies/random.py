@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
+import jax.numpy as jnp
 
 from hrprob.policies.base import Policy, Seen, register
+from hrprob.policies.offers import Offer, nth_offered
 
 __all__ = ["Random"]
 
@@ -31,6 +35,16 @@ class Random(Policy):
     def select(self, state: tuple[()], key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return a uniformly random action."""
         return jax.random.randint(key, (), 0, contexts.shape[0])
+
+    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+        """Return a uniformly random one of the offered actions."""
+        return nth_offered(offer.offered, jax.random.randint(key, (), 0, jnp.sum(offer.offered)))
+
+    def probability(
+        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+    ) -> jax.Array:
+        """Return one by the number of offered actions."""
+        return 1.0 / jnp.sum(offer.offered)
 
     def update(self, state: tuple[()], seen: Seen) -> tuple[()]:
         """Return the state unchanged."""

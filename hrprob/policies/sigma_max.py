@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 import jax
-import jax.numpy as jnp
 
 from hrprob._core.errors import check_choice, check_number
 from hrprob._core.records import set_frozen, with_fields
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.products import contract
 from hrprob.policies.base import register
 from hrprob.policies.learners import RidgeLearner, norm_of
@@ -70,6 +70,6 @@ class SigmaMaxUCB(Optimist, RidgeLearner):
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest index."""
         value = self.known.value(contract(contexts, state.learned.theta), self.variance_max, beta)
-        return jnp.argmax(
+        return first_largest(
             value + self.width.xi(state.width, state.learned) * norm_of(state.inverse, contexts)
         )

@@ -9,10 +9,10 @@ References
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 
 from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen
+from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import register
 from hrprob.policies.bayes import BayesLearner, BayesState
 
@@ -47,4 +47,4 @@ class Thompson(BayesLearner):
     def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the value at one draw."""
         z = self.engine.draw(self.target, state.belief, key, self.scale)
-        return jnp.argmax(self.values(z, contexts, beta))
+        return first_largest(self.values(z, contexts, beta))

@@ -21,9 +21,11 @@ from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen, with_fields
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, register
+from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
 from hrprob.problem import Problem
 
@@ -77,7 +79,7 @@ class ThompsonKnownVariance(Learner):
         """Return argmax of the value at one draw of θ."""
         mean = contract(state.covariance, state.sum_rx)
         theta = draw_in_ball(key, mean, state.covariance, self.known.bounds.theta, self.scale)
-        return jnp.argmax(self.known.value(contract(contexts, theta), self._variance(contexts), beta))
+        return first_largest(self.known.value(contract(contexts, theta), self._variance(contexts), beta))
 
     def update(self, state: NormalState, seen: Seen) -> NormalState:
         """Add the sampled rounds, each with weight 1/w."""
@@ -139,13 +141,12 @@ class ThompsonHomoscedastic(Learner):
     def select(self, state: NormalState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the value at one draw of θ and σ²."""
         by_variance, by_theta = jax.random.split(key)
-        mean = contract(state.covariance, state.sum_rx)
-        rest = self.shape * self.known.link(0.0) + 0.5 * (state.squares - contract(mean, state.sum_rx))
+        mean, rest = self._centre(state)
         variance = rest / jax.random.gamma(by_variance, self.shape + 0.5 * state.sample_size)
         factor = cholesky(state.covariance)
         noise = jax.random.normal(by_theta, mean.shape)
         theta = mean + self.scale * jnp.sqrt(variance) * contract(factor, noise)
-        return jnp.argmax(self.known.value(contract(contexts, theta), variance, beta))
+        return first_largest(self.known.value(contract(contexts, theta), variance, beta))
 
     def update(self, state: NormalState, seen: Seen) -> NormalState:
         """Add the sampled rounds."""
@@ -155,3 +156,15 @@ class ThompsonHomoscedastic(Learner):
             state.sum_rx + seen.total * seen.context,
             state.squares + seen.squares,
         )
+
+    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+        """Return what follows from the posterior mean of θ and the inverse of that of 1/σ²."""
+        mean, rest = self._centre(state)
+        variance = rest / (self.shape + 0.5 * state.sample_size)
+        return predicted(self.known, contract(contexts[action], mean), variance, beta)
+
+    def _centre(self, state: NormalState) -> tuple[jax.Array, jax.Array]:
+        """Return the posterior mean of θ, and the rate of the posterior of 1/σ²."""
+        mean = contract(state.covariance, state.sum_rx)
+        rest = self.shape * self.known.link(0.0) + 0.5 * (state.squares - contract(mean, state.sum_rx))
+        return mean, rest

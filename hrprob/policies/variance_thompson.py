@@ -22,8 +22,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
 
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
 from hrprob.policies.base import register
@@ -68,4 +68,4 @@ class VarianceThompson(UncertaintyWeighted):
         belief = state.estimates.theta
         noise = jax.random.normal(key, belief.mean.shape)
         theta = belief.mean + self.beta(state) * contract(cholesky(belief.covariance), noise)
-        return jnp.argmax(self.index_value(contract(contexts, theta), self.moments(state, contexts), beta))
+        return first_largest(self.index_value(contract(contexts, theta), self.moments(state, contexts), beta))

@@ -33,6 +33,7 @@ import jax.numpy as jnp
 from hrprob._core.records import record, with_fields
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Belief, Estimates
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.factors import log_determinant
 from hrprob.policies.base import register
 from hrprob.policies.learners import WeightedLearner, WeightedState
@@ -124,7 +125,7 @@ class HRUCBWeighted(WeightedLearner):
 
     def select(self, state: WeightedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value within the sets."""
-        return jnp.argmax(self.optimistic(state, contexts, beta, self.radii(state)))
+        return first_largest(self.optimistic(state, contexts, beta, self.radii(state)))
 
     def optimistic(
         self, state: WeightedState, contexts: jax.Array, beta: jax.Array, radii: Radii

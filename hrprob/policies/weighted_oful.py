@@ -37,6 +37,7 @@ from hrprob._core.errors import check_choice
 from hrprob._core.records import record, with_fields
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Moments
+from hrprob.numerics.choice import first_largest
 from hrprob.numerics.products import quadratic_form
 from hrprob.policies.base import register
 from hrprob.policies.learners import WeightedLearner, WeightedState
@@ -175,4 +176,4 @@ class WeightedOFUL(UncertaintyWeighted):
         """Return the action of largest index at the optimistic mean."""
         moments = self.moments(state, contexts)
         norm = jnp.sqrt(jnp.maximum(quadratic_form(state.estimates.theta.covariance, contexts), 0.0))
-        return jnp.argmax(self.index_value(moments.u + self.beta(state) * norm, moments, beta))
+        return first_largest(self.index_value(moments.u + self.beta(state) * norm, moments, beta))

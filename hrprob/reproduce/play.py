@@ -34,7 +34,9 @@ from hrprob.reproduce.first_user import FirstUser, first_users
 from hrprob.reproduce.page import verdicts_in_words, write_page
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.regret_figures import figure_2, figure_index
+from hrprob.scheduling.opening import open_scheduler
 from hrprob.simulation.engine import simulate
+from hrprob.simulation.tasks import Scheduler
 
 __all__ = ["QUICK", "Reproduction", "reproduce"]
 
@@ -76,6 +78,8 @@ def reproduce(
     seed: int | None = None,
     quick: bool = False,
     resume: bool = False,
+    scheduler: str | Scheduler | None = None,
+    prepare: Callable[[], Any] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> Reproduction:
@@ -93,6 +97,9 @@ def reproduce(
         Few users and trials, if these are not given.
     resume : bool
         Go on with an unfinished call, and refuse to if it was about something else.
+    scheduler, prepare
+        Where the parts are played, and what workers call first; see
+        :func:`~hrprob.scheduling.opening.open_scheduler`.
     say : callable
         Called with one line of text about what is being done.
     progress : bool
@@ -110,10 +117,9 @@ def reproduce(
     with run_cache.staged_with_parts(out, "reproduce", experiments, resume=resume) as folder:
         if quick:
             say("QUICK: too few users and trials to compare anything; this only shows that it works.")
-        runs = {
-            part: run_cache.load_or_play(part, experiment, folder, say, progress)
-            for part, experiment in experiments.items()
-        }
+        with open_scheduler(scheduler, prepare=prepare) as opened:
+            place = None if scheduler is None else opened
+            runs = run_cache.load_or_play(experiments, folder, say, progress, place)
         say("drawing and deciding")
         reproduction, drawn = _decide_and_draw(runs, experiments, panels, say)
         for name, figure in drawn.items():

@@ -15,6 +15,7 @@ module           what it does
 ``engine``       ``simulate``: all policies on all blocks
 ``results``      the arrays of a run as an xarray dataset
 ``checkpoints``  how far each block has come, kept for a later process
+``tasks``        a run in tasks that may be played anywhere, and joined again
 ``progress``     how far a run is, for people who wait
 ``cost``         what takes much longer than usual, said beforehand
 ``truths``       a truth per trial
@@ -64,7 +65,7 @@ def simulate(
     trials: int = 20,
     seed: int = 0,
     first_trial: int = 0,
-    keep: str | int = "auto",
+    keep: str | int | np.ndarray = "auto",
     block: int | None = None,
     workers: int | None = None,
     progress: bool | Callable[[int], None] = False,
@@ -85,13 +86,13 @@ def simulate(
         T, the number of independent trials, and the seed of everything random.
     first_trial : int
         The number of the first trial: later trials of the same seed extend a run.
-    keep : "auto", "all" or int
-        Which users the result has: all, or each ``keep``-th from the first, and the last.
+    keep : "auto", "all", int or ndarray
+        Which users the result has: all, each ``keep``-th from the first, or these; and the last.
         "auto" is all as long as that makes at most 20 million entries per variable, and
         else the least of 2, 5, 10, ..., 500, 1000, ... that does.
     block, workers : int, optional
-        Trials batched together and threads; by default what suits the machine. Neither
-        changes the results.
+        Trials batched together and threads; by default what suits the machine. Threads do not
+        change the results, batches of another size at most their last digits.
     progress : bool or callable
         Show progress on stderr (a bar on a terminal, lines elsewhere), with a note beforehand where a policy
         will take tens of times longer than usual; or call this with the number of user-trials just played.

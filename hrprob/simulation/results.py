@@ -21,7 +21,7 @@ from hrprob.simulation.schedule import Chunk
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Recorder", "kept_users", "oracles_of", "summary_users"]
+__all__ = ["Recorder", "described", "kept_users", "oracles_of", "summary_users"]
 
 MOST_ENTRIES = 20_000_000
 # Of regret, lifetime, action and optimal, for one user of one policy.
@@ -36,15 +36,15 @@ class _Timing(NamedTuple):
     first: bool  # of its block
 
 
-def kept_users(users: int, keep: str | int, rows: int) -> np.ndarray:
+def kept_users(users: int, keep: str | int | np.ndarray, rows: int) -> np.ndarray:
     """Return the numbers of the users that a result has.
 
     Parameters
     ----------
     users : int
         How many there are.
-    keep : "auto", "all" or int
-        All of them, each ``keep``-th from the first, or as many as fit; users 1, 1001,
+    keep : "auto", "all", int or ndarray
+        All of them, each ``keep``-th from the first, as many as fit, or these; users 1, 1001,
         2001, ... and the last are always there.
     rows : int
         Policies times trials.
@@ -54,6 +54,8 @@ def kept_users(users: int, keep: str | int, rows: int) -> np.ndarray:
     >>> kept_users(10, 4, rows=1).tolist()
     [1, 5, 9, 10]
     """
+    if isinstance(keep, np.ndarray):
+        return np.union1d(keep[(keep >= 1) & (keep <= users)], summary_users(users))
     if keep == "all":
         step = 1
     elif keep == "auto":
@@ -228,13 +230,7 @@ class Recorder:
                 ),
             },
             coords={"policy": self.names, "trial": np.array(self.trials), "user": self.kept},
-            attrs={
-                "seed": self.seed,
-                "users": self.users,
-                "problem": as_json(describe(self.problem)),
-                "policies": as_json({name: describe(policy) for name, policy in policies.items()}),
-                "misspecified": as_json(misspecified(self.problem, policies)),
-            },
+            attrs={"seed": self.seed, "users": self.users, **described(self.problem, policies)},
         )
 
     def _seconds(self, name: str) -> float:
@@ -245,6 +241,15 @@ class Recorder:
         later = [timing for timing in timings if not timing.first] or timings
         rate = sum(timing.seconds for timing in later) / sum(timing.users for timing in later)
         return rate * sum(timing.users for timing in timings)
+
+
+def described(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, str]:
+    """Return what a result says of its problem and policies, each as JSON."""
+    return {
+        "problem": as_json(describe(problem)),
+        "policies": as_json({name: describe(policy) for name, policy in policies.items()}),
+        "misspecified": as_json(misspecified(problem, policies)),
+    }
 
 
 def _counted(chunk: Chunk) -> slice:

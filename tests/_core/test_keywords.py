@@ -8,7 +8,7 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 
 # Bases and tuples that nobody makes by hand, and types of errors.
-NOT_CALLED = {"Policy", "Learner", "Seen", "Known", "Posterior", "InvalidInput", "register"}
+NOT_CALLED = {"Decision", "Policy", "Learner", "Seen", "Known", "Posterior", "InvalidInput", "register"}
 
 
 def keywords(thing):

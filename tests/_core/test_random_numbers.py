@@ -17,6 +17,9 @@ from scipy import stats
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source, key_of, threefry, trial_keys
 
+# Accuracy to the last digits is that of optimised code.
+pytestmark = pytest.mark.optimised
+
 USERS, INDICES, TRIALS = 500, 20, 10
 N = USERS * INDICES * TRIALS
 # A statistic further from its mean than this has a probability of 6e-5, and the seed is fixed.

@@ -29,9 +29,9 @@ def job(monkeypatch, dataset, experiment):
     """Return a function that plays a job of three parts, and the list of parts that were played."""
     played = []
 
-    def simulate(problem, policies, *, seed, **options):
-        played.append(seed)
-        return dataset.assign_attrs(seed=seed)
+    def play_task(task, **options):
+        played.append(task.seed)
+        return dataset.assign_attrs(seed=task.seed)
 
     def write(run, path, encoding=None):
         path.write_text(json.dumps({"seed": run.seed, "fingerprint": run.fingerprint}))
@@ -39,15 +39,15 @@ def job(monkeypatch, dataset, experiment):
     def read(path):
         return xarray.DataTree(xarray.Dataset(attrs=json.loads(path.read_text())))
 
-    monkeypatch.setattr(run_cache, "simulate", simulate)
+    monkeypatch.setattr(run_cache, "play_task", play_task)
     monkeypatch.setattr(run_cache, "write_netcdf", write)
     monkeypatch.setattr(run_cache, "read_netcdf", read)
     monkeypatch.setattr("os.fsync", lambda number: None)
 
-    def play(out, first, **options):
+    def play(out, first, scheduler=None, **options):
         parts = {f"part-{seed}": experiment.replace(seed=seed) for seed in range(first, first + 3)}
         with staged_with_parts(out, "suite", parts, **options) as folder:
-            runs = [load_or_play(name, part, folder).seed for name, part in parts.items()]
+            runs = [run.seed for run in load_or_play(parts, folder, scheduler=scheduler).values()]
             (folder.result / "report.html").write_text(str(runs))
             write_manifest(folder.result, {"program": "hrprob", "job": "suite", "runs": runs})
         return runs
@@ -104,3 +104,22 @@ def test_resume_refuses_other_parts(tmp_path, job):
     with pytest.raises(InvalidInput, match=r"`resume` must be of the same.*parts\.part-5 is"):
         play(tmp_path / "out", first=5, resume=True)
     assert play(tmp_path / "out", first=5) == [5, 6, 7]
+
+
+class Backwards:
+    """A scheduler that finishes the last task first."""
+
+    def __init__(self, dataset):
+        self._dataset = dataset
+
+    def play(self, tasks, report, store):
+        for number in reversed(range(len(tasks))):
+            yield number, self._dataset.assign_attrs(seed=tasks[number].seed)
+
+
+def test_parts_on_a_scheduler(tmp_path, job, dataset):
+    play, played = job
+    assert play(tmp_path / "out", first=0, scheduler=Backwards(dataset)) == [0, 1, 2]
+    # They are stored as those are that were played here.
+    assert play(tmp_path / "out", first=0) == runs_of(tmp_path / "out") == [0, 1, 2]
+    assert not played

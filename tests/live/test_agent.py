@@ -152,7 +152,7 @@ def test_threads_wait_for_each_other():
     agent, _ = agent_and_its_state()
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(agent.observe, [0.1] * 40))
-    assert agent.samples == agent._stay.sampled == 40
+    assert agent.samples == agent._stays[None].sampled == 40
 
 
 @pytest.mark.parametrize("eager", [False, True])

@@ -14,6 +14,9 @@ from hrprob._core.random_numbers import Source, trial_keys
 from hrprob.noise import NORMAL, FromDistribution, Mixture, Normal, StudentT, TruncatedNormal
 from tests.noise.exact import NOISES, computed, error, exact
 
+# Accuracy to the last digits is that of optimised code.
+pytestmark = pytest.mark.optimised
+
 CASES = pytest.mark.parametrize("case", NOISES)
 
 

@@ -13,6 +13,9 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Source, trial_keys
 from hrprob.noise import NORMAL, Normal
 
+# Accuracy to the last digits is that of optimised code.
+pytestmark = pytest.mark.optimised
+
 mpmath.mp.dps = 50
 
 # From a probability of reneging of 1e-300 to one that rounds to 1, with both sides of every switch of formula.

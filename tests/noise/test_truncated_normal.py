@@ -1,8 +1,12 @@
 """The truncated normal: the end of its support, and quantiles."""
 
 import numpy as np
+import pytest
 
 from hrprob.noise import TruncatedNormal
+
+# Accuracy to the last digits is that of optimised code.
+pytestmark = pytest.mark.optimised
 
 
 def test_nobody_leaves_below_the_support():

@@ -16,6 +16,9 @@ from tests.helpers import make
 from tests.policies import reference as references
 from tests.policies.problems import ONE_SET, PROBLEM
 
+# The machine code that users run is what is compared.
+pytestmark = pytest.mark.optimised
+
 USERS, TRIALS, SEED = 26, 2, 3
 
 

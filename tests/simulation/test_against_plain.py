@@ -18,6 +18,9 @@ from hrprob.policies import POLICIES
 from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.programs import advance, begin
 
+# The machine code that users run is what is compared.
+pytestmark = pytest.mark.optimised
+
 USERS, TRIALS = 30, 2
 
 # Shapes and kinds are part of a compiled program (seconds each), numbers are not: few shapes, many numbers.

@@ -17,6 +17,9 @@ from hrprob.cli import XLA_FLAGS
 from hrprob.simulation import schedule
 from tests.helpers import make
 
+# To the last bit, in the code that users run.
+pytestmark = pytest.mark.optimised
+
 USERS, TRIALS, SEED = 48, 7, 3
 PROBLEM = hrprob.Problem(contexts=hrprob.Sphere(6))
 # Its width does not depend on T, so neither do its choices.

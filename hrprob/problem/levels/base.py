@@ -54,6 +54,10 @@ class Satisfaction(Protocol):
         """Return the probability that a round is the last of a user whose level is ``beta``."""
         ...
 
+    def predicted_reneging(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
+        """Return the probability that the first round is the last one, given what is seen of the level."""
+        ...
+
     def evaluations(self, noise: Noise) -> int:
         """Return how often Ψ is evaluated for the value of one action, which decides how long a run takes."""
         ...
@@ -97,6 +101,10 @@ class SeenLevels:
     def reneging_probability(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
         """Return the probability of an outcome below β."""
         return lifetime.reneging_probability(u, w, beta, noise)
+
+    def predicted_reneging(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
+        """Return the probability that a round is the last one, given what is seen of the level."""
+        return self.reneging_probability(u, w, beta, noise)
 
     def evaluations(self, noise: Noise) -> int:
         """Return how often Ψ is evaluated for the value of one action: once."""

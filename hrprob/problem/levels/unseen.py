@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import jax
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Source
@@ -51,6 +52,10 @@ class UnseenLevels:
     def evaluations(self, noise: Noise) -> int:
         """Return how often Ψ is evaluated for the value of one action: once, where the average has a closed form."""
         return 1
+
+    def predicted_reneging(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
+        """Return the probability that the first round is the last one, on average over levels; ``beta`` is not used."""
+        return self.of.mean_reneging_probability(u, w, noise)
 
     def draw(self, source: Source) -> jax.Array:
         """Return the levels on arrival, of shape (users, trials)."""

@@ -1,5 +1,8 @@
 """Averages over levels by brute force, and the noises with which they are compared."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 import hrprob
@@ -22,8 +25,21 @@ SHARP = [
 ]
 
 
+# Levels are taken in batches of this size, so that one program per noise serves every number of them.
+_BATCH = 2**14
+
+
 def h(noise: Noise, u: float, w: float, beta: np.ndarray) -> np.ndarray:
-    return np.asarray(lifetime.h(u, w, beta, noise))
+    return _in_batches(lambda part: lifetime.h(u, w, part, noise), beta)
+
+
+def probability(noise: Noise, u: float, w: float, beta: np.ndarray) -> np.ndarray:
+    return _in_batches(lambda part: lifetime.reneging_probability(u, w, part, noise), beta)
+
+
+def _in_batches(function: Callable[[np.ndarray], Any], beta: np.ndarray) -> np.ndarray:
+    batches = np.pad(beta, (0, -beta.size % _BATCH), mode="edge").reshape(-1, _BATCH)
+    return np.concatenate([np.asarray(function(batch)) for batch in batches])[: beta.size]
 
 
 def panels(low: float, high: float, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ import hrprob
 from hrprob import lifetime
 from hrprob._core.precision import double_precision
 from hrprob.noise import NORMAL, FromDistribution, Noise
-from tests.problem.levels.brute_force import NOISES, SHARP, h, panels
+from tests.problem.levels.brute_force import NOISES, SHARP, h, panels, probability
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +32,9 @@ def test_averages_equal_brute_force(noise: Noise, u: float, w: float) -> None:
     beta, weights = panels(low, high, 200)
     hidden = hrprob.HiddenLevels(hrprob.UniformLevels(low, high)).rounds(u, w, math.nan, noise)
     assert float(hidden) == pytest.approx(np.sum(weights * h(noise, u, w, beta)) / 2, rel=1e-8)
-    probability = np.sum(weights * np.asarray(lifetime.reneging_probability(u, w, beta, noise))) / 2
+    leaving = np.sum(weights * probability(noise, u, w, beta)) / 2
     redrawn = hrprob.RedrawnLevels(hrprob.UniformLevels(low, high)).rounds(u, w, math.nan, noise)
-    assert float(redrawn) == pytest.approx(1 / probability, rel=1e-8)
+    assert float(redrawn) == pytest.approx(1 / leaving, rel=1e-8)
 
 
 @pytest.mark.slow
@@ -50,10 +50,10 @@ def test_averages_where_lifetimes_are_steep(noise: Noise, u: float, w: float) ->
     nodes, weights = np.polynomial.legendre.leggauss(24)
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     beta, weights = (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel() / 2
-    probability = np.sum(weights * np.asarray(lifetime.reneging_probability(u, w, beta, noise)))
+    leaving = np.sum(weights * probability(noise, u, w, beta))
     uniform = hrprob.UniformLevels(-1.0, 1.0)
     redrawn = hrprob.RedrawnLevels(uniform).reneging_probability(u, w, math.nan, noise)
-    assert float(redrawn) == pytest.approx(probability, rel=1e-9, abs=1e-300)
+    assert float(redrawn) == pytest.approx(leaving, rel=1e-9, abs=1e-300)
     wanted = np.sum(weights * h(noise, u, w, beta))
     hidden = float(hrprob.HiddenLevels(uniform).rounds(u, w, math.nan, noise))
     assert hidden == (pytest.approx(wanted, rel=1e-8) if np.isfinite(wanted) else math.inf)
@@ -78,24 +78,23 @@ def test_mean_lifetime_where_a_rare_component_takes_over(noise: Noise) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", SHARP, ids=lambda noise: f"{noise.kind}-{noise!r}"[:60])
 def test_without_variance_users_leave_exactly_if_their_level_is_above_the_mean(noise: Noise) -> None:
-    u = np.array([-2.0, 0.53, 2.0])
-    probability = hrprob.RedrawnLevels(hrprob.UniformLevels(-1.0, 1.0)).reneging_probability(
-        u, 0.0, math.nan, noise
-    )
-    np.testing.assert_allclose(probability, [1.0, 0.235, 0.0], rtol=1e-14)
-    kept = hrprob.HiddenLevels(hrprob.UniformLevels(-1.0, 1.0)).rounds(u, 0.0, math.nan, noise)
-    np.testing.assert_allclose(kept, [1.0, math.inf, math.inf], rtol=1e-11)
+    uniform = hrprob.UniformLevels(-1.0, 1.0)
+    redrawn, hidden = hrprob.RedrawnLevels(uniform), hrprob.HiddenLevels(uniform)
+    for u, leaving, kept in ((-2.0, 1.0, 1.0), (0.53, 0.235, math.inf), (2.0, 0.0, math.inf)):
+        got = redrawn.reneging_probability(u, 0.0, math.nan, noise)
+        np.testing.assert_allclose(got, leaving, rtol=1e-14)
+        np.testing.assert_allclose(hidden.rounds(u, 0.0, math.nan, noise), kept, rtol=1e-11)
 
 
 def test_mean_probability_over_a_narrow_range_is_that_of_one_level() -> None:
     for noise in SHARP:
         for width in (1e-3, 1e-6, 1e-9, 1e-12):
-            probability = hrprob.RedrawnLevels(hrprob.UniformLevels(-0.5, width - 0.5)).reneging_probability(
+            leaving = hrprob.RedrawnLevels(hrprob.UniformLevels(-0.5, width - 0.5)).reneging_probability(
                 0.4, 1.0, math.nan, noise
             )
             middle = lifetime.reneging_probability(0.4, 1.0, width / 2 - 0.5, noise)
             # The rest of the midpoint rule is of the order of the width squared.
-            assert float(probability) == pytest.approx(float(middle), rel=1e-8 + width**2)
+            assert float(leaving) == pytest.approx(float(middle), rel=1e-8 + width**2)
 
 
 def test_mean_lifetime_over_a_narrow_range_is_that_of_one_level() -> None:

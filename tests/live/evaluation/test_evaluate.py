@@ -1,0 +1,206 @@
+"""Estimates from logs: against slow plain versions, against the truth, and where they must be refused."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import hrprob
+from hrprob._core.errors import InvalidInput
+from hrprob.cli import main
+from hrprob.live.evaluation.anytime import anytime_interval
+from hrprob.live.evaluation.evaluate import CANNOT_TELL
+from hrprob.live.evaluation.weights import Target, make_weights
+from tests.live.evaluation.simulated import ACTIONS, Case, draw_log, target, truth
+
+HORIZON = 5
+METHODS = ("replay", "ips", "self-normalised", "doubly-robust")
+
+
+def target_on(log):
+    rows = [target(contexts, beta) for contexts, beta in zip(log.contexts, log.beta, strict=True)]
+    return Target(np.array(rows), keeps=True)
+
+
+def plain_weights(log, aim, horizon):
+    """Return ρ before and up to every round, K of every round and the weight of every stay, by loops."""
+    before, upto, stay = [], [], []
+    survival, rounds = [1.0], np.minimum(log.lengths, horizon)
+    complete = log.left | (log.lengths >= horizon)
+    for number in range(1, int(rounds.max()) + 1):
+        # Those who survived round `number` and were still watched.
+        at_risk = sum(
+            1
+            for user in range(log.users)
+            if rounds[user] > number or (rounds[user] == number and not complete[user])
+        )
+        cut = sum(1 for user in range(log.users) if rounds[user] == number and not complete[user])
+        survival.append(survival[-1] * (1 - (cut / at_risk if at_risk else 0.0)))
+    for user in range(log.users):
+        product, start = 1.0, log.first[user]
+        for place in range(log.lengths[user]):
+            row = start + place
+            before.append(product)
+            wanted = aim.probabilities[user, log.action[row]]
+            if place and aim.keeps:
+                wanted = float(log.action[row] == log.action[start])
+            product *= wanted / log.propensity[row]
+            upto.append(product)
+        last = int(rounds[user])
+        stay.append(upto[start + last - 1] / survival[last - 1] if complete[user] else 0.0)
+    return np.array(before), np.array(upto), np.array(survival), np.array(stay)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("case", [Case(False, 0.5), Case(True, 0.4, censored=0.2)])
+def test_weights_are_those_of_a_plain_loop(case, keeps):
+    log = draw_log(np.random.default_rng(3), 60, case)
+    aim = target_on(log)._replace(keeps=keeps)
+    weights = make_weights(log, aim, HORIZON)
+    before, upto, survival, stay = plain_weights(log, aim, HORIZON)
+    np.testing.assert_allclose(weights.before, before)
+    np.testing.assert_allclose(weights.upto, upto)
+    np.testing.assert_allclose(weights.stay, stay)
+    known = weights.known
+    np.testing.assert_allclose(weights.uncensored[known], survival[log.number[known] - 1])
+
+
+def test_a_log_served_by_the_target_itself_gives_the_plain_mean():
+    log = draw_log(np.random.default_rng(5), 400, Case(False, 0.9 + 0.1 / ACTIONS))
+    found = hrprob.evaluate(log, target)
+    for method in ("replay", "ips", "self-normalised"):
+        assert found[method].value == pytest.approx(np.mean(log.lengths))
+    assert found.effective == pytest.approx(400)
+    assert found["anytime"].reason.endswith("give a horizon")
+
+
+@pytest.mark.parametrize("case", [Case(False, 0.5), Case(True, 0.6, censored=0.1)])
+@pytest.mark.parametrize("objective", ["lifetime", "reward"])
+def test_estimates_agree_with_the_truth(case, objective):
+    log = draw_log(np.random.default_rng(11), 4000, case)
+    found = hrprob.evaluate(log, target, horizon=HORIZON, objective=objective)
+    value = truth(HORIZON, objective == "reward")
+    told = [one for one in found.estimates if one.value is not None]
+    assert {"ips", "self-normalised", "doubly-robust"} <= {one.method for one in told}
+    for one in told:
+        # Four standard errors: 6e-5 for each of at most 14 estimates.
+        assert abs(one.value - value) < 4 * one.se, one
+    assert found["doubly-robust"].se < found["ips"].se
+
+
+def test_what_a_log_cannot_tell_is_said():
+    poor = draw_log(np.random.default_rng(1), 300, Case(True, 0.05))
+    found = hrprob.evaluate(poor, target, horizon=HORIZON)
+    assert all(found[method].reason for method in METHODS)
+    assert CANNOT_TELL in str(found)
+    always = np.zeros(len(poor.action), int)
+    sure = hrprob.LoggedStays(
+        poor.contexts, poor.beta, poor.lengths, always, np.ones(len(always)), poor.outcome, poor.left
+    )
+    assert "never did" in hrprob.evaluate(sure, target)["ips"].reason
+    wrong = draw_log(np.random.default_rng(1), 3000, Case(False, 0.5))
+    halved = np.where(wrong.number == 1, 0.7 * wrong.propensity, 1.0)
+    wrong = hrprob.LoggedStays(
+        wrong.contexts, wrong.beta, wrong.lengths, wrong.action, halved, wrong.outcome, wrong.left
+    )
+    assert "not 1" in hrprob.evaluate(wrong, target)["ips"].reason
+
+
+def test_anytime_intervals_shrink_around_the_truth():
+    log = draw_log(np.random.default_rng(2), 3000, Case(False, 0.5))
+    ends = anytime_interval(log, make_weights(log, target_on(log), HORIZON), HORIZON, 0.95)
+    assert np.all(np.diff(ends.low) >= 0)
+    assert np.all(np.diff(ends.high) <= 0)
+    value = truth(HORIZON)
+    assert ends.low[-1] < value < ends.high[-1] < ends.low[-1] + 1.0
+
+
+def write_csv(path, log):
+    names = [f"x{j + 1}.{a}" for a in range(log.contexts.shape[1]) for j in range(log.contexts.shape[2])]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["user", "action", "propensity", "r", "beta", *names])
+        for row, owner in enumerate(log.owner):
+            numbers = (log.action[row], log.propensity[row], log.outcome[row], log.beta[owner])
+            writer.writerow([f"u{owner}", *numbers, *log.contexts[owner].ravel()])
+
+
+def test_from_a_file_and_on_the_command_line(tmp_path, capsys):
+    log, path = draw_log(np.random.default_rng(4), 1200, Case(False, 1 / ACTIONS)), tmp_path / "log.csv"
+    write_csv(path, log)
+    options = ["--policy", "greedy", "--learn", "0.4", "--horizon", "5", "--json"]
+    assert main(["evaluate", str(path), *options]) == 0
+    printed = json.loads(capsys.readouterr().out)["result"]
+    found = hrprob.evaluate(log, "greedy", learn=0.4, horizon=5)
+    assert printed["users"] == found.users == 720
+    assert printed["estimates"][1]["value"] == pytest.approx(found["ips"].value)
+    assert main(["evaluate", str(path), "--policy", "gredy"]) == 2
+    assert "did you mean `greedy`" in capsys.readouterr().err
+    path.write_text("user,action\n")
+    assert main(["evaluate", str(path), "--policy", "greedy"]) == 2
+    assert "must have a column propensity" in capsys.readouterr().err
+
+
+def test_from_the_log_of_an_agent(tmp_path):
+    path, rng = tmp_path / "decisions.jsonl", np.random.default_rng(0)
+    agent = hrprob.Agent(hrprob.Random(), dimension=2, actions=2, log=path)
+    lengths = []
+    for user in range(300):
+        agent.select(user, [[0.9, 0.0], [0.0, 0.9]], beta=0.0)
+        lengths.append(1)
+        while agent.update(user, float(rng.normal())) is not None:
+            lengths[-1] += 1
+    agent.select("silent", [[0.9, 0.0], [0.0, 0.9]], beta=0.0)
+    agent.close()
+    found = hrprob.evaluate(path, agent)
+    assert (found.users, found.censored, found.rounds) == (300, 0, sum(lengths))
+    # The agent's probabilities are shares of 256 draws: its own log is weighted by about 1.
+    assert found.effective > 290
+    assert abs(found["ips"].value - np.mean(lengths)) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"propensity": np.array([0.0])}, "`propensity` must lie in"),
+        ({"contexts": np.array([[[np.nan], [0.1]]])}, "`action` must be one that has a context"),
+        ({"contexts": np.array([[[2.0], [0.1]]])}, "norms of at most 1"),
+    ],
+)
+def test_logs_that_cannot_be_used_are_named(changes, words):
+    fields = {
+        "contexts": np.array([[[0.5], [0.1]]]),
+        "beta": np.zeros(1),
+        "lengths": np.ones(1, int),
+        "action": np.zeros(1, int),
+        "propensity": np.ones(1),
+        "outcome": np.zeros(1),
+        "left": np.ones(1, bool),
+    }
+    with pytest.raises(InvalidInput, match=words):
+        hrprob.LoggedStays(**(fields | changes))
+
+
+CASES = [Case(False, 0.5), Case(True, 0.6), Case(False, 0.1), Case(True, 0.1), Case(False, 0.5, 0.1)]
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_cover_or_are_refused(case):
+    logs, users = 1000, 2000
+    value, covered, always = truth(HORIZON), {method: [] for method in METHODS}, []
+    for seed in range(logs):
+        log = draw_log(np.random.default_rng([seed, 7]), users, case)
+        found = hrprob.evaluate(log, target, horizon=HORIZON)
+        for method in METHODS:
+            one = found[method]
+            covered[method].append(np.nan if one.low is None else one.low <= value <= one.high)
+        if case.censored == 0:
+            ends = anytime_interval(log, make_weights(log, target_on(log), HORIZON), HORIZON, 0.95)
+            always.append(bool(np.all((ends.low <= value) & (value <= ends.high))))
+    for method, hits in covered.items():
+        told = np.array(hits)[~np.isnan(hits)]
+        # Of 1000 logs, the share of intervals that cover has a standard error of 0.7 %.
+        assert len(told) < logs // 10 or 0.93 <= np.mean(told) <= 0.97, (method, len(told), np.mean(told))
+    assert not always or np.mean(always) >= 0.95

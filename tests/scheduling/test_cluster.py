@@ -1,0 +1,81 @@
+"""What comes back from workers, without any: futures that are made up."""
+
+import pytest
+
+from hrprob._core.errors import InvalidInput
+from hrprob.io.unfinished import versions
+from hrprob.scheduling.workers import Done, Preparation, play_in_worker
+from hrprob.simulation.tasks import Task
+from tests.sweeps.example import POLICIES, PROBLEM
+
+distributed = pytest.importorskip("distributed")
+cluster = pytest.importorskip("hrprob.scheduling.cluster")
+
+
+class Client:
+    def scheduler_info(self):
+        return {"address": "tcp://10.0.0.1:8786"}
+
+
+class Future:
+    def __init__(self, outcome):
+        self._outcome = outcome
+
+    def result(self):
+        if isinstance(self._outcome, BaseException):
+            raise self._outcome
+        return self._outcome
+
+
+def result_of(outcome):
+    return cluster.DaskScheduler(Client())._result_of(Future(outcome))
+
+
+def test_other_versions_are_refused():
+    other = {**versions(), "code": "other"}
+    with pytest.raises(InvalidInput, match=r"tcp://10.*code is 'other', was"):
+        result_of(Done(None, other))
+    assert result_of(Done("result", versions())) == "result"
+
+
+def test_a_task_that_kills_its_workers_is_an_error_of_the_machine():
+    with pytest.raises(ChildProcessError, match="workers died while they played one task"):
+        result_of(distributed.KilledWorker("task", _Worker(), 10))
+
+
+def test_a_worker_is_prepared_once(monkeypatch, tmp_path):
+    played = []
+    monkeypatch.setattr("hrprob.scheduling.workers.play_task", lambda task, workers: played.append(workers))
+    preparation = Preparation(("wave",), str(tmp_path), _prepare)
+    task = Task(PROBLEM, POLICIES, 10, range(2), 0, "all")
+    for _ in range(2):
+        play_in_worker(task, preparation, 3)
+    assert played == [3, 3]
+    assert _calls == [None]
+
+
+_calls = []
+
+
+def _prepare():
+    _calls.append(None)
+
+
+class _Worker:
+    address = "tcp://10.0.0.2:1"
+
+
+def test_processes_that_cannot_be_started(monkeypatch):
+    starts = []
+
+    def fail(**options):
+        starts.append(options["n_workers"])
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", fail)
+    with (
+        pytest.raises(ChildProcessError, match="2 processes could not be started"),
+        cluster.processes_here(2),
+    ):
+        pytest.fail("nothing may run")
+    assert len(starts) == 3
