@@ -138,6 +138,7 @@ class GLSELearner(Learner):
     """
 
     has_leverage: ClassVar[bool] = True
+    needs_affine_link: ClassVar[bool] = True
 
     ridge: float = dataclasses.field(default=1.0, kw_only=True)
     variance_floor: float = dataclasses.field(default=0.01, kw_only=True)
@@ -195,6 +196,8 @@ class WeightedLearner(Learner):
     variance_floor : float, default 0.01
         The smallest estimated variance of an action.
     """
+
+    needs_affine_link: ClassVar[bool] = True
 
     variance_floor: float = dataclasses.field(default=0.01, kw_only=True)
 

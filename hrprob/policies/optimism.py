@@ -72,6 +72,7 @@ class Optimist(Learner):
 
     # Whether the estimator has an estimate of φ, which some radii require.
     estimates_phi: ClassVar[bool] = True
+    needs_affine_link: ClassVar[bool] = True
 
     growth: float = dataclasses.field(default=5.0, kw_only=True)
     delta: float = 0.1

@@ -16,6 +16,7 @@ from hrprob.numerics.products import quadratic_form
 from hrprob.policies.assumptions import ASSUMED, check_finite_values, check_levels
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+from hrprob.problem.links.base import is_affine
 from hrprob.problem.parts import PARTS
 
 __all__ = ["Learner"]
@@ -65,6 +66,8 @@ class Learner(Policy):
 
     # Whether the state has V⁻¹ and |S| as ``inverse`` and ``sample_size``, from which leverages are computed.
     has_leverage: ClassVar[bool] = False
+    # Whether estimates or confidence sets need a link that is affine.
+    needs_affine_link: ClassVar[bool] = False
     PARTS: ClassVar[dict[str, Registry[Any]]] = {part: PARTS[part] for part in ASSUMED}
 
     growth: float | None = dataclasses.field(default=None, kw_only=True)
@@ -107,6 +110,10 @@ class Learner(Policy):
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy for this problem."""
+        if self.needs_affine_link and not is_affine(problem.link):
+            must = f"must do without the GLSE, because the link {problem.link.kind!r} of the problem is not affine"
+            remedy = 'take the link "affine", or a policy that needs none, such as thompson'
+            raise InvalidInput("kind", must, getattr(self, "kind", type(self).__name__), remedy)
         bound = super().bind(problem, users)
         assumed = self.assumptions(problem)
         levels, noise = assumed["satisfaction"], assumed["noise"]

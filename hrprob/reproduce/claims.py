@@ -115,7 +115,7 @@ def claims(setting: str, runs: Runs, counts: Mapping[str, CMDPCounts] | None = N
             lambda: _linear(runs["c"], "sigma-max-ucb", "mean-oracle"),
         ),
         (
-            "Remark 4: σ_max-UCB tends to the action of the largest mean",
+            "Remark 4: over these users, σ_max-UCB tends to the action of the largest mean",
             ("c",),
             lambda: _tends_to(runs["c"], "sigma-max-ucb", "mean-oracle"),
         ),
@@ -203,7 +203,7 @@ def _early_only(run: xarray.Dataset) -> Decision:
         verdict = "fails" if share.above(_LATE_SHARE) or share.below(-_LATE_SHARE) else "undecided"
     words = (
         f"K = 2 minus K = 5: {whole.against(0)} over all users; the share of it that arises after user "
-        f"{format_number(users[third])} is {share.against(0, _LATE_SHARE)}, of the published curves {_published_share():.2f}; "
+        f"{format_number(users[third])} is {share.against(-_LATE_SHARE, 0, _LATE_SHARE)}, of the published curves {_published_share():.2f}; "
         "a gap that grows evenly would have 0.67, and below 0.33 counts as early"
     )
     if verdict == "undecided":
@@ -233,6 +233,11 @@ def _smaller_costs_more(run: xarray.Dataset) -> Decision:
     ]
     words.append(
         f"K = 2 costs {ratio.against(1, _SLIGHTLY)} times as much as K = 5 (slightly: less than twice)"
+        + (
+            _what_it_takes(trials_needed(ratio, run.sizes["trial"], _SLIGHTLY))
+            if slight == "undecided"
+            else ""
+        )
     )
     return all_hold([*verdicts, slight]), "; ".join(words)
 
@@ -289,6 +294,8 @@ def _tends_to(run: xarray.Dataset, policy: str, limit: str) -> Decision:
         f"{_LIMITS[limit]}; the share of other choices changes by a factor of {fall.against(FALL, 1)} over two "
         f"doublings of users (90 % interval; below {FALL:.2f} counts as vanishing)"
     )
+    if verdict == "undecided":
+        words += _what_it_takes(trials_needed(fall, run.sizes["trial"], FALL))
     return verdict, words
 
 
@@ -311,7 +318,7 @@ def _beats_cmdp(runs: Runs, counts: Mapping[str, CMDPCounts]) -> Decision:
     if "cmdp" not in runs["b"].policy.values:
         difference = unpaired_difference(_at_end(runs["b-cmdp"], "cmdp"), _at_end(runs["b"], "hr-ucb-k5"))
         return verdict_above(difference, 0), (
-            f"CMDP minus HR-UCB: {difference.against(0)}, unpaired (Welch); CMDP served other users, with two "
+            f"CMDP minus HR-UCB: {_decided(difference, runs['b'].sizes['trial'])}, unpaired (Welch); CMDP served other users, with two "
             "actions instead of twenty, and is in effect a coin toss: this says that HR-UCB beats a coin toss"
         )
     run = runs["b"]

@@ -10,6 +10,7 @@ import numpy as np
 
 import hrprob
 from hrprob._core.formatting import format_number
+from hrprob.comparison.estimates import decisive_digits
 from hrprob.io.page import Report
 from hrprob.theory.figures import CAPTIONS, WIDTHS
 from hrprob.theory.findings import Finding
@@ -101,7 +102,7 @@ def _in_words(design: str, findings: list[Finding]) -> str:
     here = [one for one in findings if one.design == design]
     worst, last = max(here, key=lambda one: one.share), here[-1]
     allowed = f", {_percent(worst.allowed)} allowed" if worst.allowed else ", none allowed"
-    fails = f"fails in {_percent(worst.share)} [{_percent(worst.share_low)}, {_percent(worst.share_high)}]"
+    fails = f"fails in {_failing(worst)}"
     where = f" at n = {format_number(worst.n, 0)}" if worst.failures else ""
     return f"{design}: {fails}{where}{allowed}; left/right {_number(last.tightness)} at n = {format_number(last.n, 0)}"
 
@@ -199,7 +200,7 @@ def _add_table(page: Report, theory: Theory, design: str) -> None:
             _number(one.left_90),
             _number(one.right),
             f"{_number(one.tightness)} [{_number(one.tightness_low)}, {_number(one.tightness_high)}]",
-            f"{_percent(one.share)} [{_percent(one.share_low)}, {_percent(one.share_high)}]",
+            _failing(one),
             _percent(one.allowed),
             one.verdict,
         ]
@@ -231,9 +232,17 @@ def _number(value: float) -> str:
     return f"{value:.6g}" if rounded == "1" and value != 1.0 else rounded
 
 
-def _percent(share: float) -> str:
-    """Return a percentage with one digit; 0 and 1 only if they are exact."""
+def _failing(one: Finding) -> str:
+    """Return the share of failures and its interval, not rounded across the probability that is allowed."""
+    shares = (one.share, one.share_low, one.share_high)
+    digits = decisive_digits([100 * share for share in shares], [100 * one.allowed], 1)
+    share, low, high = (_percent(share, digits) for share in shares)
+    return f"{share} [{low}, {high}]"
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    """Return a percentage with these digits; 0 and 1 only if they are exact."""
     percent = 100 * share
     if 0 < percent < 0.1:
         return f"{percent:.2g} %"
-    return f"{percent:.1f} %" if percent not in (0, 100) else f"{percent:.0f} %"
+    return f"{percent:.{digits}f} %" if percent not in (0, 100) else f"{percent:.0f} %"

@@ -163,7 +163,7 @@ def _levels(problem: Problem, shape: tuple[int, int], seed: int) -> np.ndarray:
 def _decompositions(
     problem: Problem, policy: HRUCB, sizes: Sizes, seed: int, released: DataSets
 ) -> tuple[dict[str, Decomposition], float]:
-    """Return the decomposed regret of HR-UCB, with the released ξ and with ξ corrected, and a random choice's cost."""
+    """Return the decomposed regret of HR-UCB, with ξ by the released formula and with ξ corrected, and a random choice's cost."""
     # One user more than is looked at, as in the adaptive design: all share the programs that make the arrivals.
     users = sizes.users + 1
     run = simulate(problem, Random(), users=users, trials=sizes.trials, seed=seed, keep="all")

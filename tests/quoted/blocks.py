@@ -85,7 +85,7 @@ def coverage(recorded):
     rows = []
     for label, entry in recorded["coverage"]["values"].items():
         if label == AS_PRINTED:
-            # It always covers.
+            # It covered in every trial.
             continue
         for parameter, sign in (("theta", "θ"), ("phi", "φ")):
             shares = [*entry[parameter]["coverage"], entry[parameter]["always"]]

@@ -122,7 +122,7 @@ def test_whether_choices_tend_to_those_of_the_limit():
     rng = np.random.default_rng(0)
     differs = rng.random((20, len(USERS))) < 30.0 / np.sqrt(USERS)
     run["action"].loc[{"policy": "sigma-max-ucb"}] = differs.astype(int)
-    remark = "Remark 4: σ_max-UCB tends to the action of the largest mean"
+    remark = "Remark 4: over these users, σ_max-UCB tends to the action of the largest mean"
     assert {claim.claim: claim for claim in claims("s", {"c": run})}[remark].verdict == "holds"
     run["action"].loc[{"policy": "sigma-max-ucb"}] = (rng.random((20, len(USERS))) < 0.3).astype(int)
     assert {claim.claim: claim for claim in claims("s", {"c": run})}[remark].verdict == "fails"

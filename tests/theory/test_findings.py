@@ -9,6 +9,7 @@ from scipy import stats
 import hrprob
 from hrprob.theory.findings import evaluate, failure_interval, verdict_on
 from hrprob.theory.inequalities import INEQUALITIES, Inequality
+from hrprob.theory.page import _failing
 from hrprob.theory.quantities import Quantities
 
 
@@ -33,6 +34,12 @@ def test_failures_are_counted_and_judged():
     assert [one.verdict for one in (many, some, few)] == ["fails", "undecided", "holds"]
     assert few.tightness == 0.5
     assert many.tightness == 2.0
+
+
+def test_a_share_of_failures_is_not_rounded_across_what_is_allowed():
+    (one,) = _finding(np.full((10, 1), 0.5), allowed=1.0)
+    printed = _failing(one._replace(share=0.08, share_low=0.06, share_high=0.1003, allowed=0.1))
+    assert printed == "8.00 % [6.00 %, 10.03 %]"
 
 
 def test_nothing_may_fail_where_nothing_is_allowed():

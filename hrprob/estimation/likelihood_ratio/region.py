@@ -200,7 +200,7 @@ def _points(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: 
 
 
 def _climb(tables: Any, start: Region, link: Any, bounds: Any, rounds: Any) -> Region:
-    """Return the maximum of ℓ less κ/2 times the balls' quadratic forms, by Fisher scoring from ``start``."""
+    """Return the maximum of ℓ − κ/2 times the balls' quadratic forms, by Fisher scoring from ``start``."""
     # With few rounds the likelihood is unbounded where the variance of an outcome may be 0, at the sphere: keep away.
     allowed = bounds.phi * (1.0 - 1.0 / (rounds + 10.0))
     pull = _SHARE / jnp.stack([jnp.asarray(bounds.theta, float), jnp.asarray(bounds.phi, float)]) ** 2

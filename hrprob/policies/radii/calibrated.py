@@ -1,6 +1,6 @@
 r"""A calibrated radius: quantiles of estimation errors from a parametric bootstrap during the run.
 
-ρ_n holds for every truth and for all n simultaneously, and is hundreds of times larger than the
+ρ_n is meant to hold for every truth and for all n simultaneously, and is hundreds of times larger than the
 errors that occur. Here the radii are quantiles of simulated errors instead: B replicates of the
 sample set share its contexts and stays, their noise is drawn from the estimated distribution, and
 the same estimators are applied to each. With ε̃ the noise of a replicate,

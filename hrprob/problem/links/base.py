@@ -7,11 +7,14 @@ from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 from hrprob._core.registry import Registry
 
-__all__ = ["LINKS", "Link", "register"]
+__all__ = ["LINKS", "Link", "is_affine", "register"]
 
 
 class Link(Protocol):
-    """What estimators, policies and the engine ask of a link."""
+    """What the engine and the Bayesian policies ask of a link.
+
+    The GLSE and the paper's confidence sets need an affine link: one that has ``slope`` and ``offset`` too.
+    """
 
     kind: ClassVar[str]
 
@@ -40,3 +43,15 @@ LINKS: Registry[Link] = Registry(
 def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
     """Make a class a kind of link, as :meth:`hrprob._core.registry.Registry.register` does."""
     return LINKS.register(kind, static=static)
+
+
+def is_affine(link: Link) -> bool:
+    """Say whether a link is affine: it has ``slope`` and ``offset``.
+
+    Examples
+    --------
+    >>> from hrprob.problem.links import Affine
+    >>> is_affine(Affine(slope=1.0, offset=2.0))
+    True
+    """
+    return hasattr(link, "slope") and hasattr(link, "offset")
