@@ -67,10 +67,11 @@ def _about_leader(comparison: Comparison) -> str:
 
 def _against_baseline(comparison: Comparison) -> str:
     assert comparison.baseline is not None
+    others = [name for name in comparison.rivals if name != comparison.baseline]
+    if len(others) > _MOST_NAMED:
+        return _many_against_baseline(comparison, comparison.baseline, others)
     parts = []
-    for name in comparison.rivals:
-        if name == comparison.baseline:
-            continue
+    for name in others:
         pair = comparison.pair(name, comparison.baseline)
         amount = pair_in_words(comparison, name, comparison.baseline)
         if comparison.different(pair):
@@ -81,6 +82,28 @@ def _against_baseline(comparison: Comparison) -> str:
             )
     basis = f"{_trials(comparison)}, {percent(0.95)} intervals"
     return f"Compared with {comparison.baseline} in {format_number(comparison.at)} users ({basis}): {'; '.join(parts)}."
+
+
+def _many_against_baseline(comparison: Comparison, baseline: str, others: list[str]) -> str:
+    """Return how many policies are better, worse and not significantly different; the table has each of them."""
+    pairs = {name: comparison.pair(name, baseline) for name in others}
+    open_ones = [name for name in others if not comparison.different(pairs[name])]
+    better = [name for name in others if name not in open_ones and _oriented(pairs[name], name).mean < 0]
+    worse = [name for name in others if name not in open_ones and name not in better]
+    verdicts = {"significantly better": better, "significantly worse": worse}
+    parts = [f"{_counted(names)} {words} ({_named(names)})" for words, names in verdicts.items() if names]
+    if open_ones:
+        # What would have been detected in every one of them is the largest of their detectable differences.
+        widest = max((pairs[name] for name in open_ones), key=comparison.detectable)
+        detectable = _detectable(comparison, widest)
+        parts.append(f"{_counted(open_ones)} not significantly different ({_named(open_ones)}): {detectable}")
+    users = f"in {format_number(comparison.at)} users"
+    basis = f"{_trials(comparison)}, Holm-corrected"
+    return f"Of {len(others)} policies compared with {baseline} {users} ({basis}): {'; '.join(parts)}."
+
+
+def _counted(names: list[str]) -> str:
+    return f"{len(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _basis(comparison: Comparison, pair: Pair) -> str:
@@ -128,4 +151,4 @@ def _oriented(pair: Pair, policy: str) -> Estimate:
 def _named(names: list[str]) -> str:
     if len(names) <= _MOST_NAMED:
         return listed(names)
-    return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED} others"
+    return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED} more"

@@ -62,6 +62,21 @@ def test_against_a_baseline_every_policy_has_its_end():
     assert more.endswith("rounds more.")
 
 
+def test_against_a_baseline_many_policies_are_counted():
+    regrets = {"base": 50 - NOISE, "a": 10 + NOISE, "b": 50.1 + NOISE, "noisy": 50 + 9 * NOISE}
+    comparison = compare(
+        result_of(regrets | dict.fromkeys(("c", "d", "e", "f", "g"), 90 + 2 * NOISE)), baseline="base"
+    )
+    words = plain(comparison.headline)
+    assert words.startswith("Of 8 policies compared with base in 1 000 users (20 trials, Holm-corrected): ")
+    assert ": 1 is significantly better (a); 5 are significantly worse (c, d, e, f and 1 more); " in words
+    assert "2 are not significantly different (" in words
+    # The statement holds of both: it names the larger of their detectable differences.
+    larger = comparison.detectable(comparison.pair("noisy", "base"))
+    assert larger > comparison.detectable(comparison.pair("b", "base"))
+    assert f"more than {np.ceil(larger * 100) / 100:.3g} rounds would have been detected" in words
+
+
 def test_one_trial_decides_nothing():
     comparison = compare(result_of({"a": np.array([1.0]), "b": np.array([9.0])}))
     assert "1 trial cannot detect any difference" in comparison.headline
