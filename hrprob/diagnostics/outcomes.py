@@ -39,7 +39,7 @@ from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.fitting.checks.predictions import detectable_scale
 from hrprob.models import Setting
 from hrprob.numerics.power import detectable_difference
-from hrprob.numerics.uniformity import dependent_uniformity_p_value
+from hrprob.numerics.uniformity import dependent_uniformity_p_value, pit_of_shares
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,9 +61,10 @@ def loo_pit(tree: Any) -> tuple[np.ndarray, float]:
     """Return the PIT of each outcome under its leave-one-out predictive distribution, and the p-value of uniformity."""
     import arviz_stats
 
-    # Outcomes are continuous: there are no ties to be broken at random.
     by_arviz: Any = arviz_stats.loo_pit  # type: ignore[attr-defined]
-    pit = np.asarray(by_arviz(tree, var_names="r")["r"]).ravel()
+    shares = np.asarray(by_arviz(tree, var_names="r")["r"]).ravel()
+    replicated = tree["posterior_predictive"]["r"]
+    pit = pit_of_shares(shares, replicated.size // shares.size, np.random.default_rng(0))
     # LOO-PIT values are dependent.
     return pit, dependent_uniformity_p_value(pit)
 
