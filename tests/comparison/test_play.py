@@ -59,7 +59,8 @@ def test_hr_ucb_stands_there_as_released_too(suite, draw):
 
 
 def test_problems_differ_as_they_say(suite):
-    assert {experiment.problem.dimension for experiment in suite.values()} >= {2, 4, 8, 32}
+    everything = problems(large=True)
+    assert {experiment.problem.dimension for experiment in everything.values()} >= {2, 4, 8, 32}
     phi = {name: np.linalg.norm(suite[name].problem.phi) for name in ("strong-variance", "weak-variance")}
     assert phi["strong-variance"] > 10 * phi["weak-variance"]
     risk = suite["risk"].problem
