@@ -29,7 +29,7 @@ import xarray
 from scipy import special
 
 from hrprob import plot
-from hrprob._core.formatting import listed
+from hrprob._core.formatting import format_p, listed, signed
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set
@@ -280,8 +280,8 @@ def _verdict(
     )
     words = (
         f"{name}, {truths}: predicted that {100 * predicted:.1f} % leave at once, "
-        f"{100 * (predicted + float(table.bias)):.1f} % did (difference {100 * float(table.bias):+.1f} ± "
-        f"{100 * float(table.bias_se):.1f} points; p = {float(table.p_value):.2g}): {conclusion}; Brier score "
+        f"{100 * (predicted + float(table.bias)):.1f} % did (difference {signed(100 * float(table.bias), 1)} ± "
+        f"{100 * float(table.bias_se):.1f} points; p = {format_p(table.p_value)}, level {ERROR_RATE:.0%}): {conclusion}; Brier score "
         f"{float(score.brier):.4f}, log score {float(score['log']):.4f}"
     )
     # Only the posterior is meant to be right. At one truth the prior may shift probabilities a little even if all is right.
@@ -310,7 +310,7 @@ def _write_section(page: Page, result: RenegingResult) -> None:
                 f"{float(score[kind]):.4g} ({float(score[f'{kind}_excess']):+.2g} ± {float(score[f'{kind}_excess_se']):.2g})"
                 for kind in _SCORES
             ]
-            bias = f"{100 * float(table.bias):+.2f} ± {100 * float(table.bias_se):.2f}"
+            bias = f"{signed(100 * float(table.bias), 2)} ± {100 * float(table.bias_se):.2f}"
             rows.append([truths, name, bias, *losses, float(table.p_value)])
             good.append(None if float(table.p_value) >= ERROR_RATE else False)
     header = ["truths", "predictor", "observed − predicted (points)", "Brier", "log score", "stay", "p"]
