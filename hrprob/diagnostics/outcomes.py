@@ -29,7 +29,7 @@ import xarray
 from scipy import stats
 
 from hrprob import plot
-from hrprob._core.formatting import format_number, format_p
+from hrprob._core.formatting import format_number, p_is, percent, signed
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import plot_pit
@@ -202,7 +202,7 @@ class Outcomes(Diagnostic[OutcomesResult]):
             [
                 str(name),
                 float(row.elpd),
-                f"{float(row.ahead):+.1f} ± {float(row.ahead_se):.1f}" if np.isfinite(row.ahead) else None,
+                f"{signed(row.ahead, 1)} ± {float(row.ahead_se):.1f}" if np.isfinite(row.ahead) else None,
                 float(row.p_loo),
                 f"{100 * float(row.bad_k):.1f} %",
             ]
@@ -279,7 +279,7 @@ def model_verdict(comparison: xarray.Dataset) -> Verdict:
     most = _MOST_LEAD * rounds
     excluded = float((others.ahead + stats.norm.isf(ERROR_RATE / len(rivals)) * others.ahead_se).max())
     rest = (
-        f"; leads above {format_number(max(excluded, 0.0), 1)} are excluded with probability {1 - ERROR_RATE:.0%}, and "
+        f"; leads above {format_number(max(excluded, 0.0), 1)} are excluded with probability {percent(1 - ERROR_RATE)}, and "
         f"{format_number(most, 1)} would matter; a lead of {format_number(enough, 1)} would be significant"
     )
     rest = rest if ahead <= enough else ""
@@ -316,14 +316,16 @@ def residual_verdicts(model: str, checks: xarray.Dataset, loo_p: float) -> list[
     scale = detectable_scale(rounds, ERROR_RATE)
     skewness, kurtosis = _detectable(6.0 / rounds, limit), _detectable(24.0 / rounds, limit)
     pit, residuals = (
-        f"Leave-one-out PIT of outcomes under {model}: {{}} (p = {format_p(loo_p)}, level {ERROR_RATE:.0%})",
+        f"Leave-one-out PIT of outcomes under {model}: {{}} ({p_is(loo_p)}, level {percent(ERROR_RATE)})",
         f"Residuals under {model} outcomes: {listed}; {conclusion}",
     )
     seen = f"{rounds} rounds would detect predictive sds off by a factor of {scale:.2f}"
     uniform = Verdict(
         scale <= _MOST_SCALE or None, pit.format(f"not significantly different from uniform, and {seen}")
     )
-    known = f"; {rounds} rounds would detect a skewness of {skewness:.1f} or an excess kurtosis of {kurtosis:.1f}"
+    known = (
+        f"; {rounds} rounds would detect a skewness of {skewness:.1f} or an excess kurtosis of {kurtosis:.1f}"
+    )
     return [
         uniform if loo_p >= ERROR_RATE else Verdict(False, pit.format("NOT uniform")),
         Verdict(False, residuals)

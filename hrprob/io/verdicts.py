@@ -82,7 +82,9 @@ def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
     >>> conclude([Verdict("shape", "passes", "normal")]).sentence
     'Yes: the only check passes.'
     """
-    by_end = {end: [one for one in verdicts if one.verdict == end] for end in (FAILS, UNDECIDED, PASSES)}
+    by_end = {
+        end: _spread([one for one in verdicts if one.verdict == end]) for end in (FAILS, UNDECIDED, PASSES)
+    }
     ordered = [*by_end[FAILS], *by_end[UNDECIDED], *by_end[PASSES]]
     for answer, words, end in (
         ("no", "No: ", FAILS),
@@ -101,3 +103,13 @@ def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
         return Answer("cannot tell", "Cannot tell: nothing was checked.", [])
     number = "the only check passes" if len(verdicts) == 1 else f"all {len(verdicts)} checks pass"
     return Answer("yes", f"Yes: {number}.", ordered)
+
+
+def _spread(verdicts: list[Verdict]) -> list[Verdict]:
+    """Return the first verdict of each name before the second of any: the few that are shown tell more."""
+    seen: dict[str, int] = {}
+    turn = []
+    for one in verdicts:
+        seen[one.name] = seen.get(one.name, 0) + 1
+        turn.append(seen[one.name])
+    return [one for _, one in sorted(zip(turn, verdicts, strict=True), key=lambda pair: pair[0])]
