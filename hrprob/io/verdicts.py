@@ -71,14 +71,14 @@ def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
     verdicts : sequence of Verdict
         All that count.
     remedy : str
-        What to run to decide what is undecided.
+        What to run to decide what is undecided, as far as it can be.
 
     Examples
     --------
     >>> conclude([Verdict("variance", "fails", "it rises with x1²"), Verdict("shape", "passes", "normal")]).sentence
     'No: 1 of 2 checks fails (variance).'
     >>> conclude([Verdict("shape", "undecided", "few rounds")], "more rounds").sentence
-    'Cannot tell: nothing fails, but 1 of 1 checks is undecided (shape); more rounds would decide.'
+    'Cannot tell: nothing fails, but 1 of 1 checks is undecided (shape); more rounds may decide.'
     >>> conclude([Verdict("shape", "passes", "normal")]).sentence
     'Yes: the only check passes.'
     """
@@ -96,7 +96,7 @@ def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
                 {FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided")},
             )
             names = ", ".join(dict.fromkeys(one.name for one in by_end[end]))
-            more = f"; {remedy} would decide" if remedy and end == UNDECIDED else ""
+            more = f"; {remedy} may decide" if remedy and end == UNDECIDED else ""
             sentence = f"{words}{count} of {len(verdicts)} checks {verb[end][count > 1]} ({names}){more}."
             return Answer(answer, sentence, ordered)
     if not verdicts:
