@@ -23,6 +23,7 @@ __all__ = [
     "format_number",
     "format_p",
     "listed",
+    "p_is",
     "percent",
     "signed",
     "typeset",
@@ -139,6 +140,18 @@ def format_p(p: Any) -> str:
     if math.isnan(value):
         return format_number(value)
     return "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def p_is(p: Any) -> str:
+    """Return what a p-value is, in words.
+
+    Examples
+    --------
+    >>> p_is(0.0312), p_is(1e-7)
+    ('p = 0.031', 'p < 0.001')
+    """
+    words = format_p(p)
+    return f"p {words}" if words.startswith("<") else f"p = {words}"
 
 
 def listed(items: Iterable[Any]) -> str:

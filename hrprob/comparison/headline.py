@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from hrprob._core.formatting import format_number, format_p, listed, percent
+from hrprob._core.formatting import format_number, listed, p_is, percent
 from hrprob.comparison.estimates import Estimate
 from hrprob.numerics.power import POWER
 
@@ -109,11 +109,7 @@ def _counted(names: list[str]) -> str:
 def _basis(comparison: Comparison, pair: Pair) -> str:
     """Return what the sentence rests on, in brackets."""
     corrected = ", Holm-corrected" if len(comparison.pairs) > 1 else ""
-    p = format_p(pair.p_holm)
-    return (
-        f"({_trials(comparison)}, {percent(0.95)} interval, "
-        f"p {p if p.startswith('<') else f'= {p}'}{corrected})"
-    )
+    return f"({_trials(comparison)}, {percent(0.95)} interval, {p_is(pair.p_holm)}{corrected})"
 
 
 def _detectable(comparison: Comparison, pair: Pair) -> str:

@@ -25,6 +25,7 @@ import numpy as np
 import xarray
 
 from hrprob import plot
+from hrprob._core.formatting import p_is, percent
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.clustered import cluster_coverage, shares_of_error
 from hrprob.diagnostics.drawing import plot_pit
@@ -48,6 +49,10 @@ REGIONS = ("all", "low", "high", "explored", "rare", "served")
 _LEVEL = 0.9
 # A coverage is called right if a difference of this size would be detected.
 _DETECTABLE = 0.06
+# The same of the intervals in one region.
+_DETECTABLE_BY_REGION = 0.1
+# Regions that a verdict names; the table has all of them.
+_MOST_NAMED = 2
 
 
 def sigma2_pit(
@@ -199,7 +204,10 @@ class Calibration(Diagnostic[CalibrationResult]):
         study, fitted = inputs.study, inputs.over_prior
         seed = study.seed_for("calibration")
         pit = sigma2_pit(study.problem, study.target, fitted.data, fitted.posteriors, seed)
-        return CalibrationResult(study.engine.kind, pit, coverage(pit))
+        blamed = (
+            f"{study.engine.kind}, data fitted as something else" if study.fitted_as else study.engine.kind
+        )
+        return CalibrationResult(blamed, pit, coverage(pit))
 
     def verdicts(self, result: CalibrationResult) -> list[Verdict]:
         """Return verdicts on coverage over all contexts, by region, and on uniformity."""
@@ -264,22 +272,22 @@ def _failing_regions(table: xarray.Dataset) -> xarray.DataArray:
 def _coverage_verdict(cells: xarray.Dataset, engine: str, even: bool) -> Verdict:
     shown, limit = cells.sel(level=_LEVEL), cells.attrs["significance_level"]
     words = (
-        f"{_LEVEL:.0%} intervals for σ²(x) cover {100 * float(shown.coverage):.1f} % ± "
+        f"{percent(_LEVEL)} intervals for σ²(x) cover {100 * float(shown.coverage):.1f} % ± "
         f"{100 * float(shown.se):.1f} % after {int(cells.users)} users ({engine})"
     )
     if bool((cells.p_value >= cells.significance).all()):
         detectable = detectable_coverage(_LEVEL, limit, float(cells.contexts))
         if detectable > _DETECTABLE:
             few = f"{cells.attrs['data_sets']} data sets could only detect a difference of {100 * detectable:.1f} points"
-            return Verdict(None, f"{words}: undecided, {few}")
+            return Verdict(None, f"{words}: {few}")
         if even:
             seen = f"a difference of {100 * detectable:.1f} points would be detected"
             return Verdict(True, f"{words}: calibrated, {seen}")
         return Verdict(None, f"{words}: right on average over contexts, not in every region")
     worst = _worst_level(cells)
     if float(worst.level) != _LEVEL:
-        words += f", {float(worst.level):.0%} intervals {100 * float(worst.coverage):.1f} %"
-    return Verdict(False, f"{words}: {_too_narrow_or_wide(worst)} (p = {float(worst.p_value):.2g})")
+        words += f", {percent(float(worst.level))} intervals {100 * float(worst.coverage):.1f} %"
+    return Verdict(False, f"{words}: {_too_narrow_or_wide(worst)} ({p_is(worst.p_value)})")
 
 
 def _worst_level(cells: xarray.Dataset) -> xarray.Dataset:
@@ -300,18 +308,22 @@ def region_verdict(table: xarray.Dataset) -> Verdict:
             cells = table.sel(region=region, users=users)
             worst = _worst_level(cells)
             named.append(
-                f"{region} after {int(users)} users ({float(worst.level):.0%} intervals cover "
+                f"{region} after {int(users)} users ({percent(float(worst.level))} intervals cover "
                 f"{100 * float(worst.coverage):.1f} % ± {100 * float(worst.se):.1f} %: {_too_narrow_or_wide(worst)})"
             )
     if named:
-        return Verdict(False, f"Intervals for σ²(x) are not calibrated in regions of x: {', '.join(named)}")
+        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+        shown = ", ".join(named[:_MOST_NAMED])
+        return Verdict(False, f"Intervals for σ²(x) are not calibrated in regions of x: {shown}{more}")
     limit = table.attrs["significance_level_by_region"]
     contexts = table.contexts.sel(region=failing.region)
     detectable = max(detectable_coverage(_LEVEL, limit, float(number)) for number in contexts)
-    words = (
-        f"undecided, {_LEVEL:.0%} intervals off by {100 * detectable:.1f} points would be detected in each"
+    words = f"{percent(_LEVEL)} intervals off by {100 * detectable:.1f} points would be detected in each"
+    enough = detectable <= _DETECTABLE_BY_REGION
+    regions = ", ".join(failing.region.values)
+    return Verdict(
+        enough or None, f"Intervals for σ²(x) by region of x, {regions}: none is significantly off; {words}"
     )
-    return Verdict(None, f"Intervals for σ²(x) by region of x, {', '.join(failing.region.values)}: {words}")
 
 
 def uniformity_verdict(table: xarray.Dataset) -> Verdict:
@@ -320,7 +332,7 @@ def uniformity_verdict(table: xarray.Dataset) -> Verdict:
     least = p.isel(p.argmin(p.dims))
     limit = ERROR_RATE / p.size
     words = (
-        f"smallest p = {float(least):.2g}, at {least.point_kind.item()} contexts after {int(least.users)} users "
+        f"smallest {p_is(least)}, at {least.point_kind.item()} contexts after {int(least.users)} users "
         f"({p.size} tests)"
     )
     if float(least) < limit:
@@ -348,8 +360,8 @@ def _write_section(page: Page, table: xarray.Dataset) -> None:
         "level that is farthest off (binomial, with the number of independent contexts that those of a region are worth). "
         "Most of the error rate is spent on the 90 % intervals, which verdicts are about. A "
         f"calibrated posterior fails in any of the rows named all, where p is below {attrs['significance_level']:.2g} at 90 %, with "
-        f"probability {attrs['error_rate']:.0%} at most; and in any of the others, where p is below "
-        f"{attrs['significance_level_by_region']:.2g} at 90 %, with probability {attrs['error_rate']:.0%} at most."
+        f"probability {percent(attrs['error_rate'])} at most; and in any of the others, where p is below "
+        f"{attrs['significance_level_by_region']:.2g} at 90 %, with probability {percent(attrs['error_rate'])} at most."
     )
     rows, good = [], []
     for users in table.users.values:

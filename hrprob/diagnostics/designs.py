@@ -62,7 +62,7 @@ def designs(
     most, users : int
         Rounds of the fixed design, and the most users of the others, where rounds depend on lifetimes.
     hr_ucb, thompson : Policy, optional
-        By default HR-UCB with the released ξ and Thompson sampling with ``laplace``.
+        By default HR-UCB with ξ by the formula of the released program, at σ²_max = f(L), and Thompson sampling with ``laplace``.
     """
     return {
         # Where no user stays for a second round, contexts do not depend on the noise.

@@ -20,7 +20,7 @@ from hrprob import plot
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import MOST_FEATURES, SYMBOLS
 from hrprob.diagnostics.formatting import finite
-from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set
+from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set, why_no_glse
 from hrprob.diagnostics.inputs import AT_TRUTH, OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors
 from hrprob.problem import Problem
@@ -106,6 +106,7 @@ class EstimatesResult(NamedTuple):
 
     estimates: dict[str, xarray.Dataset]  # see compare_estimates
     efficiency: dict[str, xarray.Dataset]  # see efficiency
+    left_out: str = ""  # why there is nothing to compare
 
 
 @register("estimates")
@@ -119,6 +120,9 @@ class Estimates(Diagnostic[EstimatesResult]):
     def compute(self, inputs: SharedInputs) -> EstimatesResult:
         """Return estimates and their errors, over the prior and at the truth."""
         problem = inputs.study.problem
+        why = why_no_glse(problem.link)
+        if why:
+            return EstimatesResult({}, {}, why)
         estimates = {
             truths: compare_estimates(problem, fitted.data, fitted.posteriors)
             for truths, fitted in ((OVER_PRIOR, inputs.over_prior), (AT_TRUTH, inputs.at_truth))
@@ -127,10 +131,14 @@ class Estimates(Diagnostic[EstimatesResult]):
 
     def verdicts(self, result: EstimatesResult) -> list[Verdict]:
         """Return which estimate is nearer the truth, by truths."""
+        if result.left_out:
+            return [Verdict(None, f"Estimates side by side: left out, {result.left_out}", counts=False)]
         return [estimates_verdict(truths, table) for truths, table in result.efficiency.items()]
 
     def figures(self, result: EstimatesResult) -> list[ReportFigure]:
         """Return both estimates in one data set, and the efficiency of the GLSE."""
+        if result.left_out:
+            return []
         return [
             ReportFigure(
                 "estimates",
@@ -147,6 +155,9 @@ class Estimates(Diagnostic[EstimatesResult]):
 
     def write_section(self, page: Page, result: EstimatesResult) -> None:
         """Write mean squared errors, efficiency and error ratios."""
+        if result.left_out:
+            page.text(f"Left out: {result.left_out}.")
+            return
         rows = [
             [
                 truths,

@@ -21,13 +21,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import float64
 from hrprob.estimation import glse
 from hrprob.models import Stays
 from hrprob.problem.links import Affine
+from hrprob.problem.links.base import Link, is_affine
 from hrprob.simulation.data_sets import DataSets
 
-__all__ = ["GLSEs", "first_users", "glse_by_data_set"]
+__all__ = ["GLSEs", "check_affine", "first_users", "glse_by_data_set", "why_no_glse"]
 
 
 class GLSEs(NamedTuple):
@@ -39,10 +41,30 @@ class GLSEs(NamedTuple):
     phi_se: jax.Array  # (sets, d)
 
 
+def why_no_glse(link: Link) -> str:
+    """Return why there is no GLSE, and none of the printed sets, under a link; nothing if there is.
+
+    Examples
+    --------
+    >>> why_no_glse(Affine())
+    ''
+    """
+    if is_affine(link):
+        return ""
+    return f"the link {link.kind!r} is not affine, and the GLSE and the sets about it are defined for affine links only"
+
+
+def check_affine(link: Link) -> None:
+    """Raise unless there is a GLSE under a link."""
+    why = why_no_glse(link)
+    if why:
+        raise InvalidInput("link", "must be affine", link.kind, f"{why}; take a posterior")
+
+
 @float64
 def glse_by_data_set(
     stays: Stays,
-    link: Affine,
+    link: Link,
     ridge: float = 1.0,
     variance_floor: float = 0.01,
     fourth_moment: float | None = 3.0,
@@ -53,13 +75,14 @@ def glse_by_data_set(
     ----------
     stays : Stays
         Data sets on the first axis of every leaf, users on the second.
-    link : Affine
-        f.
+    link : Link
+        f, which must be affine.
     ridge, variance_floor : float
         λ, and the smallest variance that is plugged in.
     fourth_moment : float, optional
         κ, the fourth moment of the standardised noise; without it, standard errors of φ̂ are NaN.
     """
+    check_affine(link)
     kurtosis = math.nan if fourth_moment is None else fourth_moment
     every: GLSEs = _glse_by_data_set(jax.tree.map(jnp.asarray, stays), link, ridge, variance_floor, kurtosis)
     return every

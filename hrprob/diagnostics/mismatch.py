@@ -28,6 +28,7 @@ from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.observations import Stays
 from hrprob.problem import Affine, Bounds, Problem
+from hrprob.problem.links.base import is_affine
 from hrprob.simulation.data_sets import DataSets
 
 __all__ = ["Mismatch", "add_user_effect", "make_mismatch", "scale_contexts"]
@@ -62,7 +63,7 @@ def make_mismatch(problem: Problem, model: Any, prior: Any, written: Mapping[str
         raise InvalidInput("fit_as", "must be a table", written, remedy)
     for key in written:
         check_choice("fit_as", key, KEYS)
-    link = _changed("link", problem.link, ("slope", "offset"), written.get("link", {}), Affine)
+    link = _link(problem.link, written)
     bounds = _changed("bounds", problem.bounds, ("theta", "phi"), written.get("bounds", {}), Bounds)
     remedy = "it multiplies the recorded contexts of every second user; their norm stays at most 1"
     contexts = check_number("fit_as.contexts", written.get("contexts", 1.0), low=0, high=1, remedy=remedy)
@@ -80,12 +81,25 @@ def make_mismatch(problem: Problem, model: Any, prior: Any, written: Mapping[str
     return Mismatch(target, words, float(contexts), float(effect))
 
 
+def _link(own: Any, written: Mapping[str, Any]) -> Any:
+    """Return the link that is fitted; of one that is not affine, slope and offset must both be written."""
+    if "link" not in written:
+        return own
+    names = ("slope", "offset")
+    if not is_affine(own) and isinstance(written["link"], Mapping) and not {*names} <= {*written["link"]}:
+        remedy = (
+            f"the problem's link {own.kind!r} has neither: write both, as an affine link is fitted instead"
+        )
+        raise InvalidInput("fit_as.link", "must have slope and offset", dict(written["link"]), remedy)
+    return _changed("link", own, names, written["link"], Affine)
+
+
 def _changed(field: str, own: Any, names: tuple[str, ...], written: Any, make: type[T]) -> T:
     if not isinstance(written, Mapping):
         raise InvalidInput(f"fit_as.{field}", "must be a table", written, f"its keys are {', '.join(names)}")
     for key in written:
         check_choice(f"fit_as.{field}", key, (*names, "kind"))
-    return make(**{name: written.get(name, float(getattr(own, name))) for name in names})
+    return make(**{name: written[name] if name in written else float(getattr(own, name)) for name in names})
 
 
 def scale_contexts(x: Any, user: np.ndarray, scale: float) -> np.ndarray:

@@ -29,6 +29,7 @@ import xarray
 from scipy import stats
 
 from hrprob import plot
+from hrprob._core.formatting import format_number, p_is, percent, signed
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import plot_pit
@@ -36,10 +37,13 @@ from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.model_comparison import MODELS, compare_models, fit_models, log_likelihood_tree
 from hrprob.diagnostics.power import ERROR_RATE
+from hrprob.estimation.posterior.target import Target
+from hrprob.fitting import predictive
+from hrprob.fitting.checks.leaving_out import pareto_weights
 from hrprob.fitting.checks.predictions import detectable_scale
 from hrprob.models import Setting
 from hrprob.numerics.power import detectable_difference
-from hrprob.numerics.uniformity import dependent_uniformity_p_value, pit_of_shares
+from hrprob.numerics.uniformity import dependent_uniformity_p_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,18 +57,34 @@ STATISTICS = {
 }
 # Checks that would only detect more than these are undecided: a factor of predictive sds, an excess kurtosis.
 _MOST_SCALE, _MOST_KURTOSIS = 1.3, 1.5
+# A lead of another model that matters, in log density per round: what predictive sds off by a factor of 1.2 lose.
+_MOST_LEAD = 0.03
 # Share of rounds with unreliable leave-one-out weights beyond which a comparison cannot speak for a model.
 _MOST_UNRELIABLE = 0.01
 
 
-def loo_pit(tree: Any) -> tuple[np.ndarray, float]:
-    """Return the PIT of each outcome under its leave-one-out predictive distribution, and the p-value of uniformity."""
-    import arviz_stats
+def loo_pit(tree: Any, target: Target) -> tuple[np.ndarray, float]:
+    """Return the PIT of each outcome under its leave-one-out predictive distribution, and the p-value of uniformity.
 
-    by_arviz: Any = arviz_stats.loo_pit  # type: ignore[attr-defined]
-    shares = np.asarray(by_arviz(tree, var_names="r")["r"]).ravel()
-    replicated = tree["posterior_predictive"]["r"]
-    pit = pit_of_shares(shares, replicated.size // shares.size, np.random.default_rng(0))
+    The PIT is a weighted mean of exact distribution functions: a share of simulated outcomes could be exactly 0
+    or 1, which is impossible under uniformity.
+
+    Parameters
+    ----------
+    tree : DataTree
+        With ``posterior``, ``log_likelihood``, ``observed_data`` and ``constant_data``.
+    target : Target
+        Gives the distribution of an outcome for a draw.
+    """
+    density = np.asarray(tree["log_likelihood"]["r"])
+    draws = {
+        str(name): np.asarray(values).reshape(-1, *values.shape[2:])
+        for name, values in tree["posterior"].data_vars.items()
+    }
+    x, r = np.asarray(tree["constant_data"]["x"]), np.asarray(tree["observed_data"]["r"])
+    log_weight, _ = pareto_weights(-density.reshape(-1, r.size))
+    below = predictive.reneging(target, x, r, draws)
+    pit = np.clip(np.sum(np.exp(log_weight) * below, axis=0), 0.0, 1.0)
     # LOO-PIT values are dependent.
     return pit, dependent_uniformity_p_value(pit)
 
@@ -137,7 +157,7 @@ class Outcomes(Diagnostic[OutcomesResult]):
         model = inputs.study.target.model.kind
         others = _fit_other_models(inputs)
         reference = inputs.reference.to_datatree(pointwise=True, prior=False)
-        pit, p_value = loo_pit(reference)
+        pit, p_value = loo_pit(reference, inputs.study.target)
         return OutcomesResult(
             model,
             reference,
@@ -160,7 +180,7 @@ class Outcomes(Diagnostic[OutcomesResult]):
         return [
             ReportFigure(
                 "loo",
-                "Leave-one-out PIT of single outcomes (by ArviZ): ECDF minus the diagonal, with a 99 % simultaneous band.",
+                "Leave-one-out PIT of single outcomes: ECDF minus the diagonal, with a 99 % simultaneous band.",
                 lambda: plot_pit({"outcomes": result.loo.pit.values}, ERROR_RATE),
             ),
             ReportFigure(
@@ -182,7 +202,7 @@ class Outcomes(Diagnostic[OutcomesResult]):
             [
                 str(name),
                 float(row.elpd),
-                f"{float(row.ahead):+.1f} ± {float(row.ahead_se):.1f}" if np.isfinite(row.ahead) else None,
+                f"{signed(row.ahead, 1)} ± {float(row.ahead_se):.1f}" if np.isfinite(row.ahead) else None,
                 float(row.p_loo),
                 f"{100 * float(row.bad_k):.1f} %",
             ]
@@ -254,21 +274,27 @@ def model_verdict(comparison: xarray.Dataset) -> Verdict:
     # Counting standard errors would fail where it matters: one outlier makes both the lead and its error large.
     enough = math.log((comparison.sizes["model"] - 1) / ERROR_RATE)
     unreliable = float(comparison.bad_k.sel(model=[name, rival]).max())
-    lead = f"{abs(ahead):.1f} ± {float(best.ahead_se):.1f} in log density, of {comparison.attrs['rounds']} rounds"
-    rest = f"; a lead of {enough:.1f} would be significant" if ahead <= enough else ""
+    rounds = int(comparison.attrs["rounds"])
+    lead = f"{abs(ahead):.1f} ± {float(best.ahead_se):.1f} in log density, of {rounds} rounds"
+    most = _MOST_LEAD * rounds
+    excluded = float((others.ahead + stats.norm.isf(ERROR_RATE / len(rivals)) * others.ahead_se).max())
+    rest = (
+        f"; leads above {format_number(max(excluded, 0.0), 1)} are excluded with probability {percent(1 - ERROR_RATE)}, and "
+        f"{format_number(most, 1)} would matter; a lead of {format_number(enough, 1)} would be significant"
+    )
+    rest = rest if ahead <= enough else ""
     rest += f". {_not_compared(unknown)}" if unknown else ""
     if unreliable:
         rest += f". Leave-one-out weights are unreliable (k̂ above 0.7) for {100 * unreliable:.1f} % of rounds"
     if ahead > enough:
         words = f"{rival} outcomes predict new rounds better than {name} ones, by {lead}"
         return Verdict(False, f"{words}: the model in use does not fit{rest}")
+    decided = excluded <= most and not unknown and unreliable <= _MOST_UNRELIABLE
     if ahead > 0:
         words = f"{rival} outcomes predict new rounds a little better than {name} ones, by {lead}"
-        return Verdict(None, words + rest)
-    words = (
-        f"No model predicts new rounds better than {name} outcomes: the next, {rival}, is behind by {lead}"
-    )
-    return Verdict(None if unknown or unreliable > _MOST_UNRELIABLE else True, words + rest)
+    else:
+        words = f"No model predicts new rounds better than {name} outcomes: the next, {rival}, is behind by {lead}"
+    return Verdict(decided or None, words + rest)
 
 
 def _not_compared(models: list[str]) -> str:
@@ -287,16 +313,19 @@ def residual_verdicts(model: str, checks: xarray.Dataset, loo_p: float) -> list[
     )
     conclusion = f"{', '.join(extreme)} not as the model says" if extreme else "none is extreme"
     rounds = int(checks.attrs["rounds"])
-    scale, kurtosis = detectable_scale(rounds, ERROR_RATE), _detectable_kurtosis(rounds, limit)
+    scale = detectable_scale(rounds, ERROR_RATE)
+    skewness, kurtosis = _detectable(6.0 / rounds, limit), _detectable(24.0 / rounds, limit)
     pit, residuals = (
-        f"Leave-one-out PIT of outcomes under {model}: {{}} (p = {loo_p:.2g})",
+        f"Leave-one-out PIT of outcomes under {model}: {{}} ({p_is(loo_p)}, level {percent(ERROR_RATE)})",
         f"Residuals under {model} outcomes: {listed}; {conclusion}",
     )
     seen = f"{rounds} rounds would detect predictive sds off by a factor of {scale:.2f}"
     uniform = Verdict(
         scale <= _MOST_SCALE or None, pit.format(f"not significantly different from uniform, and {seen}")
     )
-    known = f"; {rounds} rounds would detect an excess kurtosis of {kurtosis:.1f}"
+    known = (
+        f"; {rounds} rounds would detect a skewness of {skewness:.1f} or an excess kurtosis of {kurtosis:.1f}"
+    )
     return [
         uniform if loo_p >= ERROR_RATE else Verdict(False, pit.format("NOT uniform")),
         Verdict(False, residuals)
@@ -305,9 +334,9 @@ def residual_verdicts(model: str, checks: xarray.Dataset, loo_p: float) -> list[
     ]
 
 
-def _detectable_kurtosis(rounds: int, limit: float) -> float:
-    """Return the excess kurtosis of residuals that is detected, by its standard error under normality."""
-    return detectable_difference(math.sqrt(24.0 / rounds), math.inf, 2 * limit)
+def _detectable(variance: float, limit: float) -> float:
+    """Return the skewness or kurtosis of residuals that is detected, by its variance under normality (6/n, 24/n)."""
+    return detectable_difference(math.sqrt(variance), math.inf, 2 * limit)
 
 
 def plot_residuals(checks: xarray.Dataset) -> Figure:

@@ -33,4 +33,4 @@ def describe_detectable_shift(data_sets: int, significance: float) -> tuple[bool
     words = f"detect shares that are off by {100 * shift:.0f} points"
     if shift <= _MOST_SHIFT:
         return True, f"not significantly different from uniform, and {data_sets} data sets would {words}"
-    return False, f"undecided: {data_sets} data sets could only {words}"
+    return False, f"{data_sets} data sets could only {words}"

@@ -32,6 +32,7 @@ from jax import lax
 from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import float64
 from hrprob.diagnostics.designs import Design, sample_sizes
+from hrprob.diagnostics.glse_by_data_set import check_affine
 from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import ConfidenceSets
@@ -181,11 +182,12 @@ def _check_reached(errors: np.ndarray, design: Design, wanted: np.ndarray) -> No
 
 
 def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> dict[str, ConfidenceSets]:
-    """Return the confidence sets of both versions.
+    """Return the confidence sets of both versions, for an affine link.
 
     Where the noise has no sub-Gaussian scale, or none that is known, no set is proved, and those for normal noise are returned: a
     reader then sees how they do.
     """
+    check_affine(problem.link)
     scale = _known_scale(problem)
     largest = float(problem.link(problem.bounds.phi)) if variance_max is None else variance_max
     return {

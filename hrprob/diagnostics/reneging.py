@@ -29,10 +29,10 @@ import xarray
 from scipy import special
 
 from hrprob import plot
-from hrprob._core.formatting import listed
+from hrprob._core.formatting import listed, p_is, percent, signed
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.formatting import finite
-from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set
+from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set, why_no_glse
 from hrprob.diagnostics.inputs import AT_TRUTH, OVER_PRIOR, SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors, moments_of
 from hrprob.diagnostics.power import ERROR_RATE
@@ -78,7 +78,8 @@ def predict(
     Returns
     -------
     xarray.Dataset
-        ``probability`` and ``stay_score`` over predictor, data_set and user; ``left``, whether the user
+        ``probability`` and ``stay_score`` over predictor (under a link that is not affine the posterior alone),
+        data_set and user; ``left``, whether the user
         left after the first round, over data_set and user.
     """
     check_users(posteriors, data)
@@ -92,7 +93,7 @@ def predict(
             "stay_score": (axes, score),
             "left": (axes[1:], data.played[:sets, seen] == 1.0),
         },
-        coords={"predictor": list(PREDICTORS), "user": np.array(seen) + 1},
+        coords={"predictor": list(PREDICTORS[: len(probability)]), "user": np.array(seen) + 1},
     )
 
 
@@ -102,10 +103,6 @@ def _predict_next(
     """Return probabilities and scores (predictors, sets) of the user who comes after ``seen`` others."""
     sets = draws.theta.shape[0]
     x, beta, played = (np.asarray(leaf)[:sets, seen] for leaf in (data.stays.x, data.beta, data.played))
-    theta, phi, *_ = glse_by_data_set(first_users(data, seen, sets), problem.link)
-    mean = np.einsum("sd,sd->s", x, theta)
-    largest = float(problem.link(problem.bounds.phi))
-    plugged = np.maximum(np.asarray(problem.link(np.einsum("sd,sd->s", x, phi))), _FLOOR)
     u, w = (leaf[..., 0] for leaf in moments_of(target, draws, x[:, None]))
     noise = target.model.noise
 
@@ -113,8 +110,14 @@ def _predict_next(
         return np.asarray(problem.satisfaction.reneging_probability(u, w, beta, noise))
 
     drawn = probability(u, w, beta[:, None])
-    plain = [probability(mean, variance, beta) for variance in (plugged, np.full_like(plugged, largest))]
     whole = special.logsumexp(_stay_score(drawn, played[:, None]), axis=1) - math.log(drawn.shape[1])
+    if why_no_glse(problem.link):
+        return drawn.mean(axis=1)[None], whole[None]
+    theta, phi, *_ = glse_by_data_set(first_users(data, seen, sets), problem.link)
+    mean = np.einsum("sd,sd->s", x, theta)
+    largest = float(problem.link(problem.bounds.phi))
+    plugged = np.maximum(np.asarray(problem.link(np.einsum("sd,sd->s", x, phi))), _FLOOR)
+    plain = [probability(mean, variance, beta) for variance in (plugged, np.full_like(plugged, largest))]
     scores = [whole, *(_stay_score(p, played) for p in plain)]
     return np.stack([drawn.mean(axis=1), *plain]), np.stack(scores)
 
@@ -155,6 +158,7 @@ class RenegingResult(NamedTuple):
     predicted: dict[str, xarray.Dataset]  # see predict
     reliability: dict[str, xarray.Dataset]
     scores: dict[str, xarray.Dataset]
+    left_out: str = ""  # why the predictors by the GLSE are missing
 
 
 @register("reneging")
@@ -176,10 +180,18 @@ class Reneging(Diagnostic[RenegingResult]):
             predicted,
             {truths: reliability(one) for truths, one in predicted.items()},
             {truths: scores(one) for truths, one in predicted.items()},
+            why_no_glse(study.problem.link),
         )
 
     def verdicts(self, result: RenegingResult) -> list[Verdict]:
         """Return whether probabilities were right, by truths and predictor."""
+        missing = f"Predictions by GLSE and σ_max: left out, {result.left_out}"
+        return [
+            *([Verdict(None, missing, counts=False)] if result.left_out else []),
+            *self._by_truths(result),
+        ]
+
+    def _by_truths(self, result: RenegingResult) -> list[Verdict]:
         return [
             verdict
             for truths, table in result.reliability.items()
@@ -208,7 +220,9 @@ class Reneging(Diagnostic[RenegingResult]):
         """Return bias, scores and bins, by truths and predictor."""
         return {
             "reneging": {
-                truths: {str(name): _plain(*_of_predictor(result, truths, name)) for name in PREDICTORS}
+                truths: {
+                    str(name): _plain(*_of_predictor(result, truths, name)) for name in _predictors(result)
+                }
                 for truths in result.reliability
             }
         }
@@ -221,6 +235,10 @@ class Reneging(Diagnostic[RenegingResult]):
             groups[path] = xarray.merge([table, result.scores[truths]])
             groups[f"{path}/users"] = result.predicted[truths]
         return groups
+
+
+def _predictors(result: RenegingResult) -> list[str]:
+    return [str(name) for name in next(iter(result.reliability.values())).predictor.values]
 
 
 def _of_predictor(
@@ -280,8 +298,8 @@ def _verdict(
     )
     words = (
         f"{name}, {truths}: predicted that {100 * predicted:.1f} % leave at once, "
-        f"{100 * (predicted + float(table.bias)):.1f} % did (difference {100 * float(table.bias):+.1f} ± "
-        f"{100 * float(table.bias_se):.1f} points; p = {float(table.p_value):.2g}): {conclusion}; Brier score "
+        f"{100 * (predicted + float(table.bias)):.1f} % did (difference {signed(100 * float(table.bias), 1)} ± "
+        f"{100 * float(table.bias_se):.1f} points; {p_is(table.p_value)}, level {percent(ERROR_RATE)}): {conclusion}; Brier score "
         f"{float(score.brier):.4f}, log score {float(score['log']):.4f}"
     )
     # Only the posterior is meant to be right. At one truth the prior may shift probabilities a little even if all is right.
@@ -304,13 +322,13 @@ def _write_section(page: Page, result: RenegingResult) -> None:
     )
     rows, good = [], []
     for truths in result.reliability:
-        for name in PREDICTORS:
+        for name in _predictors(result):
             table, score = _of_predictor(result, truths, name)
             losses = [
                 f"{float(score[kind]):.4g} ({float(score[f'{kind}_excess']):+.2g} ± {float(score[f'{kind}_excess_se']):.2g})"
                 for kind in _SCORES
             ]
-            bias = f"{100 * float(table.bias):+.2f} ± {100 * float(table.bias_se):.2f}"
+            bias = f"{signed(100 * float(table.bias), 2)} ± {100 * float(table.bias_se):.2f}"
             rows.append([truths, name, bias, *losses, float(table.p_value)])
             good.append(None if float(table.p_value) >= ERROR_RATE else False)
     header = ["truths", "predictor", "observed − predicted (points)", "Brier", "log score", "stay", "p"]

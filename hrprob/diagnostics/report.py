@@ -26,6 +26,7 @@ import xarray
 import hrprob
 from hrprob import plot
 from hrprob._core.errors import InvalidInput
+from hrprob._core.formatting import percent
 from hrprob._core.records import describe
 from hrprob.diagnostics.base import Diagnostic
 from hrprob.diagnostics.power import ERROR_RATE
@@ -144,8 +145,8 @@ def _error_rate(done: Diagnosis) -> str:
     """Return the error rate of the whole page, in words."""
     families, total = done.error_rate
     return (
-        f"If everything is right, each of {families} families of tests fails with probability at most {ERROR_RATE:.0%}: any of "
-        f"them with at most {total:.0%}. What is called detected is detected with probability {POWER:.0%}."
+        f"If everything is right, each of {families} families of tests fails with probability at most {percent(ERROR_RATE)}: any of "
+        f"them with at most {percent(total)}. What is called detected is detected with probability {percent(POWER)}."
     )
 
 

@@ -21,6 +21,7 @@ from hrprob.diagnostics.contributions import contributions
 from hrprob.diagnostics.designs import designs
 from hrprob.diagnostics.drawing import SYMBOLS
 from hrprob.diagnostics.formatting import finite
+from hrprob.diagnostics.glse_by_data_set import why_no_glse
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.printed_sets import TooFewRounds, compare_sets
@@ -49,7 +50,7 @@ class RhoResult(NamedTuple):
 
     sets: dict[str, xarray.Dataset]  # see compare_sets
     contributions: dict[str, xarray.Dataset]  # see contributions
-    left_out: dict[str, str]  # designs without enough rounds, and why
+    left_out: dict[str, str]  # designs that could not be compared, and why
 
 
 @register("rho")
@@ -60,12 +61,15 @@ class Rho(Diagnostic[RhoResult]):
     order = 4.0
 
     def own_steps(self, inputs: SharedInputs) -> int:
-        """Return one step per design."""
-        return 3
+        """Return one step per design, none where there are no printed sets."""
+        return 0 if why_no_glse(inputs.study.problem.link) else 3
 
     def compute(self, inputs: SharedInputs) -> RhoResult:
         """Return the comparison for each design."""
         study, sizes = inputs.study, inputs.sizes
+        why = why_no_glse(study.problem.link)
+        if why:
+            return RhoResult({}, {}, {"every": why})
         planned = designs(study.problem, sizes.rounds, sizes.design_users, study.hr_ucb, study.thompson)
         sets, left_out = {}, {}
         for name, design in planned.items():
@@ -93,6 +97,8 @@ class Rho(Diagnostic[RhoResult]):
 
     def figures(self, result: RhoResult) -> list[ReportFigure]:
         """Return radii along n, and the contributions."""
+        if not result.sets:
+            return []
         return [
             ReportFigure(
                 "sets",
@@ -110,6 +116,11 @@ class Rho(Diagnostic[RhoResult]):
 
     def write_section(self, page: Page, result: RhoResult) -> None:
         """Write radii, coverages and contributions."""
+        if not result.sets:
+            page.text(
+                "; ".join(f"{design} design: left out, {why}" for design, why in result.left_out.items())
+            )
+            return
         page.text(_introduction(next(iter(result.sets.values())).attrs))
         for parameter in _NAMES:
             _write_radii(page, result, parameter)
@@ -183,6 +194,8 @@ def rho_verdicts(result: RhoResult) -> list[Verdict]:
         _design_verdict(design, dataset, result.contributions[design])
         for design, dataset in result.sets.items()
     ]
+    if not result.sets:
+        return left_out
     contributions_of = _contributions_verdict(*next(iter(result.contributions.items())))
     return [*left_out, *_scale_verdict(result), *by_design, contributions_of]
 
@@ -250,12 +263,12 @@ def _introduction(attrs: Mapping[str, Any]) -> str:
         "these sets with the errors that estimates really have and with the posterior; it is no part of the answer above. "
         f"δ = {DELTA:g}, λ = 1, σ²_max = {attrs['variance_max']:.4g}, C₁ = {attrs['c1']:g}, C₂ = {attrs['c2']:g} (the theory "
         f"gives no values). {attrs['replications']} replications, a posterior ({attrs['posterior']}) fitted to {attrs['fits']} of "
-        f"them: where the probability is {1 - DELTA:.0%}, a share of replications has a standard error of "
+        f"them: where the probability is {percent(1 - DELTA)}, a share of replications has a standard error of "
         f"{error_of_share(attrs['replications'])} points, one of fits {error_of_share(attrs['fits'])}. "
         "The fixed design has contexts that do not depend on the noise, as the lemmas assume; the others are adaptive. n "
         "counts rounds in the sample set; errors are computed when users leave, first when there are n rounds or more. "
         "Factor: c_n, by which the printed radius could shrink and still cover, at this truth and design, all n up to this "
-        f"one with probability {1 - DELTA:.0%}. Errors of quantiles and factors are by bootstrap over replications. A set that "
+        f"one with probability {percent(1 - DELTA)}. Errors of quantiles and factors are by bootstrap over replications. A set that "
         "must hold at every truth and design is necessarily wider than the quantile at one of them."
     )
 

@@ -19,7 +19,7 @@ from hrprob.diagnostics.base import Diagnostic, Verdict, make_diagnostics
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.progress import Steps
-from hrprob.diagnostics.study import DEFAULT, Sizes, Study
+from hrprob.diagnostics.study import DEFAULT, QUICK, Sizes, Study
 from hrprob.io import verdicts
 from hrprob.io.result_table import frame_of
 from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED, Answer, conclude
@@ -63,7 +63,7 @@ class Diagnosis:
         counted = [
             verdicts.Verdict(one.part, ends[one.good], one.words) for one in self.verdicts if one.counts
         ]
-        return conclude(counted, "more data sets")
+        return conclude(counted, "a run without --quick" if self.sizes == QUICK else "more data sets")
 
     @property
     def findings(self) -> list[Verdict]:

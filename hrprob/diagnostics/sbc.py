@@ -37,6 +37,7 @@ import xarray
 from scipy import stats
 
 from hrprob import lifetime, plot
+from hrprob._core.formatting import p_is, percent
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.data_likelihood import log_likelihoods
 from hrprob.diagnostics.drawing import (
@@ -268,8 +269,8 @@ def _verdict_at(engine: str, tests: xarray.Dataset) -> Verdict:
     failing = [str(name) for name in tests.quantity.values[~tests.passed.values]]
     data_sets, rate, count = tests.attrs["data_sets"], tests.attrs["error_rate"], tests.sizes["quantity"]
     made = (
-        f"{count} quantities over {data_sets} data sets of {int(tests.users)} users, smallest adjusted p "
-        f"{float(tests.adjusted.min()):.2g}; a sound engine and policy fail with probability at most {rate:.0%}"
+        f"{count} quantities over {data_sets} data sets of {int(tests.users)} users, smallest adjusted "
+        f"{p_is(tests.adjusted.min())}; a sound engine and policy fail with probability at most {percent(rate)}"
     )
     if failing:
         words = f"{engine} FAILS simulation-based calibration at {', '.join(failing)}: {made}"

@@ -68,8 +68,8 @@ class AtTruth(Diagnostic[AtTruthResult]):
     def write_section(self, page: Page, result: AtTruthResult) -> None:
         """Write the coverages."""
         page.text(
-            f"The posterior's own {LEVEL:.0%} ellipsoid about its mean, at the problem's truth. At one truth the coverage need "
-            f"not be {LEVEL:.0%}; below {LEVEL - _MARGIN:.0%} it counts as wrong."
+            f"The posterior's own {percent(LEVEL)} ellipsoid about its mean, at the problem's truth. At one truth the coverage need "
+            f"not be {percent(LEVEL)}; below {percent(LEVEL - _MARGIN)} it counts as wrong."
         )
         rows = [[int(users), f"{100 * share:.0f} %"] for users, share in _shares(result.contained)]
         page.table(["users", "contains the truth"], rows, f"{result.contained.sizes['data_set']} data sets.")
@@ -127,17 +127,17 @@ def coverage_at_truth(contained: xarray.DataArray, fitted_as: str = "") -> Verdi
     users, share = min(_shares(contained), key=lambda pair: pair[1])
     hits = round(share * sets)
     words = (
-        f"After {format_number(users)} users the posterior's {LEVEL:.0%} ellipsoid contains the given truth in {percent(share)} of "
+        f"After {format_number(users)} users the posterior's {percent(LEVEL)} ellipsoid contains the given truth in {percent(share)} of "
         f"{sets} data sets"
     )
     detectable = _detectable(sets, level)
     seen = f"a coverage below {percent(detectable)} would be detected"
     if stats.binom.cdf(hits, sets, least) < level:
         why = f"; the data are fitted as something else ({fitted_as})" if fitted_as else ""
-        return Verdict(False, f"{words}, clearly below {least:.0%}{why}")
+        return Verdict(False, f"{words}, clearly below {percent(least)}{why}")
     if share >= LEVEL - 2.0 * np.sqrt(LEVEL * (1 - LEVEL) / sets) and detectable >= 0.5:
         return Verdict(True, f"{words}; {seen}")
-    return Verdict(None, f"{words}: undecided; {seen}")
+    return Verdict(None, f"{words}; {seen}")
 
 
 def _detectable(sets: int, level: float) -> float:

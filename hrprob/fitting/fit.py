@@ -33,6 +33,7 @@ from hrprob.models import (
 )
 from hrprob.policies import Thompson
 from hrprob.problem import Affine, Bounds, Problem
+from hrprob.problem.links import LINKS
 from hrprob.simulation.progress import print_line
 
 __all__ = ["fit"]
@@ -53,7 +54,7 @@ def fit(
     *,
     model: Any = None,
     prior: Any = "uniform",
-    link: Affine | None = None,
+    link: Any = None,
     bounds: Bounds | None = None,
     seed: int = 0,
     draws: int | None = None,
@@ -87,7 +88,7 @@ def fit(
     prior : str, table or Prior
         "uniform" on the balls ‖θ‖ ≤ ``bounds.theta`` and ‖φ‖ ≤ ``bounds.phi``, or "gaussian",
         truncated to them. A prior of one's own is one class: see :mod:`hrprob.models.priors`.
-    link : Affine, optional
+    link : Link, str or table, optional
         f, from φᵀx to the variance; by default f(z) = z + 2. A problem has its own.
     bounds : Bounds, optional
         By default 1 and 2. A problem has its own.
@@ -207,7 +208,7 @@ def _played(
     users: int | None,
     seed: int,
     most_rounds: int | None,
-    link: Affine | None,
+    link: Any,
     bounds: Bounds | None,
 ) -> tuple[Table, Setting]:
     for name, given in (("link", link), ("bounds", bounds)):
@@ -224,13 +225,11 @@ def _played(
 
 
 def _setting(dimension: int, link: Any, bounds: Any) -> Setting:
-    link, bounds = Affine() if link is None else link, Bounds() if bounds is None else bounds
-    for name, given, cls, example in (
-        ("link", link, Affine, "hrprob.Affine(slope=1.0, offset=2.0)"),
-        ("bounds", bounds, Bounds, "hrprob.Bounds(theta=1.0, phi=2.0)"),
-    ):
-        if not isinstance(given, cls):
-            raise InvalidInput(name, f"must be of the class {cls.__name__}", given, f"write {example}")
+    link, bounds = LINKS.make(Affine() if link is None else link), Bounds() if bounds is None else bounds
+    if not isinstance(bounds, Bounds):
+        raise InvalidInput(
+            "bounds", "must be of the class Bounds", bounds, "write hrprob.Bounds(theta=1.0, phi=2.0)"
+        )
     return Setting(dimension, link, bounds)
 
 

@@ -47,6 +47,7 @@ from hrprob.fitting.table import Table
 from hrprob.io.netcdf import read_netcdf, write_netcdf
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Affine, Bounds
+from hrprob.problem.links import LINKS
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
@@ -242,11 +243,8 @@ def _target(facts: dict[str, Any]) -> Target:
     setting = facts["setting"]
     try:
         model, prior = make_model(facts["model"]), make_prior(facts["prior"])
+        link = LINKS.make({"kind": Affine.kind} | setting["link"])
     except InvalidInput as error:
         remedy = f"import the module that registers it, then load again; {error.must}"
         raise InvalidInput(error.field, "must be known", error.got, remedy) from None
-    link, bounds = (
-        Affine(**{name: value for name, value in setting["link"].items() if name != "kind"}),
-        Bounds(**setting["bounds"]),
-    )
-    return Target(model, prior, Setting(setting["dimension"], link, bounds))
+    return Target(model, prior, Setting(setting["dimension"], link, Bounds(**setting["bounds"])))

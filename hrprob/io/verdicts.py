@@ -71,18 +71,20 @@ def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
     verdicts : sequence of Verdict
         All that count.
     remedy : str
-        What to run to decide what is undecided.
+        What to run to decide what is undecided, as far as it can be.
 
     Examples
     --------
     >>> conclude([Verdict("variance", "fails", "it rises with x1²"), Verdict("shape", "passes", "normal")]).sentence
     'No: 1 of 2 checks fails (variance).'
     >>> conclude([Verdict("shape", "undecided", "few rounds")], "more rounds").sentence
-    'Cannot tell: nothing fails, but 1 of 1 checks is undecided (shape); more rounds would decide.'
+    'Cannot tell: nothing fails, but 1 of 1 checks is undecided (shape); more rounds may decide.'
     >>> conclude([Verdict("shape", "passes", "normal")]).sentence
     'Yes: the only check passes.'
     """
-    by_end = {end: [one for one in verdicts if one.verdict == end] for end in (FAILS, UNDECIDED, PASSES)}
+    by_end = {
+        end: _spread([one for one in verdicts if one.verdict == end]) for end in (FAILS, UNDECIDED, PASSES)
+    }
     ordered = [*by_end[FAILS], *by_end[UNDECIDED], *by_end[PASSES]]
     for answer, words, end in (
         ("no", "No: ", FAILS),
@@ -94,10 +96,20 @@ def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
                 {FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided")},
             )
             names = ", ".join(dict.fromkeys(one.name for one in by_end[end]))
-            more = f"; {remedy} would decide" if remedy and end == UNDECIDED else ""
+            more = f"; {remedy} may decide" if remedy and end == UNDECIDED else ""
             sentence = f"{words}{count} of {len(verdicts)} checks {verb[end][count > 1]} ({names}){more}."
             return Answer(answer, sentence, ordered)
     if not verdicts:
         return Answer("cannot tell", "Cannot tell: nothing was checked.", [])
     number = "the only check passes" if len(verdicts) == 1 else f"all {len(verdicts)} checks pass"
     return Answer("yes", f"Yes: {number}.", ordered)
+
+
+def _spread(verdicts: list[Verdict]) -> list[Verdict]:
+    """Return the first verdict of each name before the second of any: the few that are shown tell more."""
+    seen: dict[str, int] = {}
+    turn = []
+    for one in verdicts:
+        seen[one.name] = seen.get(one.name, 0) + 1
+        turn.append(seen[one.name])
+    return [one for _, one in sorted(zip(turn, verdicts, strict=True), key=lambda pair: pair[0])]

@@ -39,7 +39,6 @@ __all__ = [
     "dependent_uniformity_p_value",
     "detectable_shift",
     "pit_among",
-    "pit_of_shares",
     "simultaneous_band",
     "uniformity_p_value",
 ]
@@ -67,22 +66,6 @@ def pit_among(truth: Any, draws: Any, rng: np.random.Generator, axis: int = 1) -
     ties = np.sum(draws == value, axis=axis)
     rank = below + np.floor(rng.uniform(size=below.shape) * (ties + 1))
     return (rank + rng.uniform(size=below.shape)) / (draws.shape[axis] + 1)
-
-
-def pit_of_shares(shares: Any, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Return PIT values from the shares of predictive draws that lie below the outcomes.
-
-    A share is known up to 1/draws only, and is 0 or 1 for an outcome beyond all draws, which uniform numbers never are: each is
-    spread uniformly over its step. With equal weights of draws the result is exactly uniform if the prediction is right.
-
-    Examples
-    --------
-    >>> pit = pit_of_shares([0.0, 0.5, 1.0], 99, np.random.default_rng(1))
-    >>> bool(0 < pit[0] < 0.01 and 0.49 < pit[1] < 0.51 and 0.99 < pit[2] < 1)
-    True
-    """
-    share = np.asarray(shares, dtype=float)
-    return (draws * share + rng.uniform(size=share.shape)) / (draws + 1)
 
 
 def uniformity_p_value(numbers: Any) -> float:

@@ -13,9 +13,9 @@ from hrprob._core.formatting import format_number
 from hrprob.comparison.estimates import decisive_digits
 from hrprob.io.page import Report
 from hrprob.theory.figures import CAPTIONS, WIDTHS
-from hrprob.theory.findings import Finding
+from hrprob.theory.findings import Finding, failure_interval, verdict_on
 from hrprob.theory.play import AT, DELTA, GROWTH, RIDGE, Theory
-from hrprob.theory.regret import STEPS
+from hrprob.theory.regret import STEPS, Decomposition
 
 __all__ = ["verdicts_in_words", "write_page"]
 
@@ -116,12 +116,14 @@ def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
             f"{format_number(mean[after] / mean[before])} ({after.replace('_xi', ' ξ')})"
             for before, after in pairwise(STEPS)
         )
+        verdict, trials = _optimism(one)
         words = (
-            f"Proof of Theorem 3, {WIDTHS[radius]}: w_t ≤ 2ξ‖x_t‖ fails for {format_number(failing)} of {format_number(users)} users; Σ min{{‖x_t‖², 1}} is "
+            f"Proof of Theorem 3, {WIDTHS[radius]}: w_t ≤ 2ξ‖x_t‖ for all users of a trial: {verdict}, {trials}; it fails for "
+            f"{format_number(failing)} of all {format_number(users)} users; Σ min{{‖x_t‖², 1}} is "
             f"{float(np.mean(one.potential)):.1f} on average, 2 ln det is {float(np.mean(one.log_determinant)):.1f} and its bound "
             f"{one.potential_bound:.1f}; the regret {format_number(mean['regret'], 0)} is enlarged by the factors {steps}"
         )
-        made.append((failing == 0, words))
+        made.append((_GOOD[verdict], words))
     for version, bound in theory.rates.items():
         first = bound.first_below_random
         when = (
@@ -135,6 +137,22 @@ def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
         )
         made.append((None, words))
     return made
+
+
+def _optimism(one: Decomposition) -> tuple[str, str]:
+    """Return whether w_t ≤ 2ξ‖x_t‖ for all users fails in no more trials than is allowed, and in how many it does."""
+    trials = len(one.failing)
+    failures = int(one.failing.any(axis=1).sum())
+    low, high = failure_interval(failures, trials)
+    # ξ at δ rests on three events, each of which fails with probability δ at most, as in Lemma 6.
+    allowed = 3.0 * DELTA
+    shares = (failures / trials, low, high)
+    digits = decisive_digits([100 * share for share in shares], [100 * allowed], 1)
+    share, low_words, high_words = (_percent(value, digits) for value in shares)
+    words = (
+        f"it fails in {share} [{low_words}, {high_words}] of {format_number(trials)} trials, {_percent(allowed)} allowed"
+    )
+    return verdict_on(failures, (low, high), allowed), words
 
 
 def _add_regret(page: Report, theory: Theory, folder: Path) -> None:

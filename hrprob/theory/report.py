@@ -88,6 +88,8 @@ def _plain_chain(one: Decomposition) -> dict[str, Any]:
         "potential_bound": one.potential_bound,
         "users_that_cost_more_than_their_width": int(one.failing.sum()),
         "users": int(one.failing.size),
+        "trials_with_such_users": int(one.failing.any(axis=1).sum()),
+        "trials": len(one.failing),
     }
 
 

@@ -9,10 +9,12 @@ from arviz_base import from_dict
 from scipy import stats
 
 from hrprob.diagnostics import model_comparison, outcomes
-from hrprob.models import Setting
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem import Affine, Bounds
 
 SETTING = Setting(2)
+TARGET = Target(make_model("gaussian"), make_prior("uniform"), SETTING)
 
 
 def tree(r, x, log_density, seed=0, draws=300):
@@ -59,7 +61,7 @@ def test_heavy_tails_are_detected_by_every_check(noise, fits):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of shapes k̂, which the table has
         table = model_comparison.compare_models(trees, "gaussian")
-        _, p_value = outcomes.loo_pit(trees["gaussian"])
+        _, p_value = outcomes.loo_pit(trees["gaussian"], TARGET)
     checks = outcomes.residual_checks(trees["gaussian"], SETTING)
     assert outcomes.model_verdict(table).good is fits
     pit, shape = outcomes.residual_verdicts("gaussian", checks, p_value)
@@ -103,6 +105,15 @@ def test_residuals_are_the_same_in_small_units():
     xarray.testing.assert_allclose(*checks, rtol=1e-12)
 
 
+def test_an_outcome_beyond_every_simulated_one_has_a_pit_above_0():
+    # Shares of simulated outcomes would be exactly 0 there, and no uniform number is.
+    r, x = outcomes_of(normal, rounds=100)
+    r[0] = x[0] @ [0.5, 0.2] - 3.6 * np.sqrt(x[0] @ [0.6, -0.4] + 2.0)
+    pit, p_value = outcomes.loo_pit(tree(r, x, stats.norm.logpdf), TARGET)
+    assert 1e-5 < pit[0] < 1e-3
+    assert p_value > 0.01
+
+
 def compared(elpd, reference="gaussian", bad_k=0.0):
     models = ["gaussian", "student-t", "skew"]
     elpd = np.array(elpd)
@@ -127,6 +138,10 @@ def test_models_are_compared_where_all_predictions_are_finite():
     assert little.good is None
     assert "a little better" in little.words
     assert "a lead of 5.3 would be significant" in little.words
+    # Behind, but so uncertainly that a lead that matters (3 in 100 rounds) is not excluded.
+    far = compared([-100.0, -101.0, -102.0]).assign(ahead_se=("model", np.full(3, 3.0)))
+    assert outcomes.model_verdict(far).good is None
+    assert "and 3.0 would matter" in outcomes.model_verdict(far).words
 
 
 def test_unreliable_weights_are_reported():

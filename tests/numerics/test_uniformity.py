@@ -7,7 +7,6 @@ from scipy import stats
 from hrprob.numerics.uniformity import (
     dependent_uniformity_p_value,
     pit_among,
-    pit_of_shares,
     simultaneous_band,
     uniformity_p_value,
 )
@@ -65,14 +64,3 @@ def test_the_test_for_dependent_values_has_its_level(size):
             )
         )
     assert np.mean(np.array(loo) < 0.05) < 0.10
-
-
-def test_outcomes_beyond_all_draws_are_no_false_alarm():
-    """Of 300 outcomes and 1200 draws, an outcome lies beyond all draws in two of five data sets."""
-    rng = np.random.default_rng(3)
-    size, draws, sets = 300, 1200, 400
-    shares = rng.binomial(draws, rng.uniform(size=(sets, size))) / draws
-    assert np.mean(np.any((shares == 0) | (shares == 1), axis=1)) > 0.2
-    p = np.array([dependent_uniformity_p_value(pit_of_shares(one, draws, rng)) for one in shares])
-    # A binomial of 400 sets and probability 0.01 is above 12 with probability 0.0002.
-    assert np.sum(p < 0.01) <= 12

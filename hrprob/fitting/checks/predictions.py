@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from hrprob._core.formatting import format_number, format_p
+from hrprob._core.formatting import format_number, p_is
 from hrprob.fitting.checks import drawing
 from hrprob.fitting.checks.base import Check, CheckFigure, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
@@ -62,9 +62,7 @@ class PredictionsCheck(Check[PredictionResult]):
         se = 1.0 / math.sqrt(2.0 * pit.size)
         unreliable = float(np.mean(result.left_out.pareto_k > MOST_PARETO_K))
         words = f"outcomes scatter {format_number(spread, 2)} ± {format_number(se, 2)} times as widely as predicted; "
-        words += "PIT uniform: " + ", ".join(
-            f"{name} p = {format_p(p)}" for name, p in result.p_values.items()
-        )
+        words += "PIT uniform: " + ", ".join(f"{name} {p_is(p)}" for name, p in result.p_values.items())
         if unreliable:
             words += (
                 f"; leave-one-out weights are unreliable for {format_number(100 * unreliable, 1)} % of rounds"
