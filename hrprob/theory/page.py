@@ -149,9 +149,7 @@ def _optimism(one: Decomposition) -> tuple[str, str]:
     shares = (failures / trials, low, high)
     digits = decisive_digits([100 * share for share in shares], [100 * allowed], 1)
     share, low_words, high_words = (_percent(value, digits) for value in shares)
-    words = (
-        f"it fails in {share} [{low_words}, {high_words}] of {format_number(trials)} trials, {_percent(allowed)} allowed"
-    )
+    words = f"it fails in {share} [{low_words}, {high_words}] of {format_number(trials)} trials, {_percent(allowed)} allowed"
     return verdict_on(failures, (low, high), allowed), words
 
 
