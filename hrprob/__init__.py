@@ -5,9 +5,9 @@ variance of outcomes depends on the context. The public names stand in ``__init_
 loaded when first used, so that ``import hrprob`` itself costs nothing.
 """
 
-import lazy_loader
+from hrprob._core.lazy_names import names_of_stub
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)
 __all__ = [*__all__, "__version__"]

@@ -41,6 +41,8 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # A hyphen before a digit is a minus sign unless it joins two words or numbers, or belongs to an exponent.
 _HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\.?\d)")
 _COMMAS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# A power of ten as Python writes it: one digit before the point, and a sign after the e.
+_POWER = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]\d+)(?!\w)")
 
 
 def format_number(value: Any, decimals: int | None = None) -> str:
@@ -56,7 +58,7 @@ def format_number(value: Any, decimals: int | None = None) -> str:
         return "–" if math.isnan(plain) else f"{MINUS if plain < 0 else ''}∞"
     if abs(plain) >= _LARGE or (decimals is None and 0.0 < abs(plain) < _SMALL):
         mantissa, power = f"{plain:.2e}".split("e")
-        return typeset(f"{float(mantissa):.3g}") + f"·10{str(int(power)).translate(_RAISED)}"
+        return typeset(f"{float(mantissa):.3g}e{power}")
     if decimals is None:
         text = f"{plain:,.0f}" if abs(plain) >= 1000 else f"{plain:.4g}"
     else:
@@ -166,11 +168,16 @@ def listed(items: Iterable[Any]) -> str:
 
 
 def typeset(text: str) -> str:
-    """Return a text in which numbers have minus signs and thousands apart.
+    """Return a text in which numbers have minus signs, thousands apart and raised powers of ten.
 
     Examples
     --------
-    >>> print(typeset("-5 of 30,000, x-1, 1e-05, HR-UCB-2"))
-    −5 of 30 000, x-1, 1e-05, HR-UCB-2
+    >>> print(typeset("-5 of 30,000, x-1, p = 5.2e-25, HR-UCB-2"))
+    −5 of 30 000, x-1, p = 5.2·10⁻²⁵, HR-UCB-2
     """
-    return _COMMAS.sub(_THIN, _HYPHEN.sub(MINUS, text))
+    return _COMMAS.sub(_THIN, _HYPHEN.sub(MINUS, _POWER.sub(_with_power, text)))
+
+
+def _with_power(number: re.Match[str]) -> str:
+    """Return a mantissa and its power of ten."""
+    return f"{number[1]}·10{str(int(number[2])).translate(_RAISED)}"

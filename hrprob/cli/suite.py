@@ -27,7 +27,10 @@ _OUT, _HELD_OUT = "results/suite", "results/held-out"
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--only", metavar="NAME", action="append", help="only this problem; may be given more than once"
+        "--only",
+        metavar="NAME",
+        action="append",
+        help="only this problem; may be given more than once (d32, a large one, is played by name only)",
     )
     parser.add_argument(
         "--held-out",

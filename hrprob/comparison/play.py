@@ -28,22 +28,26 @@ from hrprob.simulation.tasks import Scheduler
 __all__ = ["play_suite", "problems", "random_problems", "released_hr_ucb"]
 
 
-def problems() -> dict[str, Experiment]:
+def problems(*, large: bool = False) -> dict[str, Experiment]:
     """Return the problems of the suite by name, with the policies that play them.
 
     ``policies.toml`` has the policies that play all problems, :func:`released_hr_ucb` is added; the file of a problem
     may add policies that play this one only.
 
+    Parameters
+    ----------
+    large : bool
+        Also those in the folder ``large``, which take many times as long as the others and are played by name only.
+
     Examples
     --------
-    >>> len(problems()) >= 12
-    True
+    >>> len(problems()) >= 12, "d32" in problems(), "d32" in problems(large=True)
+    (True, False, True)
     """
     with resources.as_file(resources.files("hrprob.experiments")) as package:
         folder = Path(package, "suite")
-        tables = {
-            file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.toml")
-        }
+        files = [*folder.glob("*.toml"), *(folder.glob("large/*.toml") if large else ())]
+        tables = {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in files}
         shared = tables.pop("policies")["policy"]
         for table in tables.values():
             table["policy"] = shared + table.get("policy", [])
@@ -112,7 +116,7 @@ def play_suite(
     out : str or Path
         Folder for all results. Problems that an earlier call finished there are not played again.
     only : sequence of str, optional
-        Only these problems.
+        Only these problems, which may be large ones (:func:`problems`).
     held_out : int, optional
         Instead of the suite, this many problems on which no policy was chosen: :func:`random_problems`.
     users, trials, seed : int, optional
@@ -128,7 +132,7 @@ def play_suite(
         Show a progress bar.
     """
     started = time.perf_counter()
-    known = problems() if held_out is None else random_problems(held_out, seed or 0)
+    known = problems(large=only is not None) if held_out is None else random_problems(held_out, seed or 0)
     for name in only or ():
         if name not in known:
             raise InvalidInput("only", f"must be one of {', '.join(known)}", name, "it names a problem")

@@ -88,6 +88,8 @@ class Agent(Serving):
     0
     >>> agent.present, agent.users, agent.samples
     (('ann',), 2, 2)
+    >>> agent
+    <Agent with 'hr-ucb', d = 2, 2 actions: 2 users so far, 1 present, 2 rounds in the sample set>
 
     One user at a time:
 
@@ -126,6 +128,14 @@ class Agent(Serving):
         self._begin(AgentSettings(policy, dimension, actions, *assumed, *serving))
         if log is not None:
             self._open_log(log, durable)
+
+    def __repr__(self) -> str:
+        with self._lock:
+            present, users, samples = len(self._stays), self.users, self.samples
+        return (
+            f"<Agent with {self.settings.policy.kind!r}, d = {self.dimension}, {self.actions} actions: "
+            f"{users} users so far, {present} present, {samples} rounds in the sample set>"
+        )
 
     @property
     def state(self) -> Any:

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import format_number
+from hrprob._core.keywords import nearest_keywords
 from hrprob.plot.canvas import add_legend, drawn_on, legend_height, new_figure
 from hrprob.plot.intervals import mean_interval, trials_in_words
 from hrprob.plot.labels import label_of, note_above
@@ -27,6 +28,7 @@ _PANELS_ABREAST = 3
 _MOST_NUMBERS = 10
 
 
+@nearest_keywords
 def response(
     result: xarray.Dataset, field: str | None = None, ax: Axes | None = None, *, legend: bool = True
 ) -> Axes:
@@ -66,6 +68,7 @@ def response(
     return axes
 
 
+@nearest_keywords
 def heat_map(
     result: xarray.Dataset,
     policy: str | None = None,

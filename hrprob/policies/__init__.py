@@ -8,6 +8,6 @@ Examples
 0.5
 """
 
-import lazy_loader
+from hrprob._core.lazy_names import names_of_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)

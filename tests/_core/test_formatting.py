@@ -48,9 +48,11 @@ def test_errors_choose_the_digits():
 
 
 def test_only_numbers_of_a_text_are_typeset():
-    assert typeset("[-1, 2] in 10,000 of HR-UCB-2 (2019-05), 1e-05, f(-.5), 1,2") == (
-        f"[−1, 2] in 10{THIN}000 of HR-UCB-2 (2019-05), 1e-05, f(−.5), 1,2"
+    assert typeset("[-1, 2] in 10,000 of HR-UCB-2 (2019-05), f(-.5), 1,2") == (
+        f"[−1, 2] in 10{THIN}000 of HR-UCB-2 (2019-05), f(−.5), 1,2"
     )
+    assert typeset("p = 5.2e-25 (-1e-05), 3e+11") == "p = 5.2·10⁻²⁵ (−1·10⁻⁵), 3·10¹¹"
+    assert typeset("4872e13, a1e-5, 1e-5x") == "4872e13, a1e-5, 1e-5x"
     assert listed(["a", "b", "c"]) == "a, b and c"
 
 

@@ -14,6 +14,9 @@ from hrprob._core.random_numbers import trial_keys
 from hrprob.simulation.arrivals import arrivals
 from hrprob.simulation.serving import MOST_ROUNDS
 
+# Stays are played for longer than they are compiled for.
+pytestmark = pytest.mark.optimised
+
 USERS, TRIALS = 100, 20
 # A statistic further from its mean than this has a probability of 6e-5, and the seeds are fixed.
 ERRORS = 4.0

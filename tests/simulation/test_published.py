@@ -12,7 +12,8 @@ import xarray
 
 import hrprob
 
-pytestmark = pytest.mark.slow
+# 30 000 users take longer to play than to compile for.
+pytestmark = [pytest.mark.slow, pytest.mark.optimised]
 
 CURVES = Path(hrprob.__file__).parent / "experiments" / "reference" / "published_regret.csv"
 LAST = 29001
