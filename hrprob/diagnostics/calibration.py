@@ -369,7 +369,7 @@ def _write_section(page: Page, table: xarray.Dataset) -> None:
             ]
             least = float(_worst_level(cells).p_value)
             rows.append([int(users), str(region), *shown, least])
-            good.append(bool((cells.p_value >= cells.significance).all()))
+            good.append(None if bool((cells.p_value >= cells.significance).all()) else False)
     header = ["users", "contexts", *(f"{100 * level:g} %" for level in table.level.values), "p"]
     page.table(header, rows, "Coverage of central intervals for σ²(x), in per cent.", good)
 

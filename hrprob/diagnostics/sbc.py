@@ -230,7 +230,7 @@ class SBC(Diagnostic[SBCResult]):
                 numbers = [float(worst.p_value), float(worst.adjusted)]
                 where = [engine, int(users), tests.attrs["data_sets"], str(worst.quantity.item())]
                 rows.append([*where, *numbers, "passes" if passed else "fails"])
-                good.append(passed)
+                good.append(None if passed else False)  # not to reject is not to confirm
         header = ["engine", "users", "data sets", "smallest p at", "p", "adjusted", "verdict"]
         page.table(header, rows, "", good)
 
