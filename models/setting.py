@@ -11,7 +11,7 @@ from hrprob._core.errors import check_count
 from hrprob._core.records import record, set_frozen
 from hrprob.numerics.products import contract
 from hrprob.problem.bounds import Bounds
-from hrprob.problem.links import Affine
+from hrprob.problem.links import Affine, Link
 
 __all__ = ["Setting"]
 
@@ -28,7 +28,7 @@ class Setting:
     ----------
     dimension : int
         d, the length of a context.
-    link : Affine
+    link : Link
         f, from φᵀx to the variance.
     bounds : Bounds
         ‖θ‖ ≤ ``bounds.theta`` and ‖φ‖ ≤ ``bounds.phi``, with f ≥ 0 within them.
@@ -41,7 +41,7 @@ class Setting:
     """
 
     dimension: int
-    link: Affine = Affine()
+    link: Link = Affine()
     bounds: Bounds = Bounds()
 
     def __post_init__(self) -> None:

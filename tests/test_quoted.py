@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from hrprob.fitting.checks.base import FALSE_ALARMS
 from tests.quoted.formats import FORMATS
 from tests.quoted.texts import Text, problems, records, rewritten, texts, value
 
@@ -43,6 +44,11 @@ def test_texts_have_the_recorded_numbers_and_no_others(checked):
 @pytest.mark.parametrize("checked", texts(), ids=lambda text: text.name)
 def test_rewriting_changes_nothing(checked):
     assert rewritten(checked, records()) == checked.read()
+
+
+def test_the_measured_rate_of_false_alarms_is_the_recorded_one():
+    total = records()["checks"]["values"]["sound"]["total"]
+    assert (total["no"], total["pages"]) == FALSE_ALARMS
 
 
 def test_every_record_says_where_it_comes_from():

@@ -39,6 +39,7 @@ import xarray
 from hrprob._core.errors import InvalidInput, check_choice
 from hrprob._core.registry import Registry
 from hrprob.diagnostics.inputs import INPUTS, SharedInputs
+from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED
 
 if TYPE_CHECKING:  # computing alone does not need matplotlib
     from matplotlib.figure import Figure
@@ -68,6 +69,11 @@ class Verdict(NamedTuple):
     words: str
     part: str = ""
     counts: bool = True
+
+    @property
+    def end(self) -> str:
+        """How it ended, in a word: passes, fails or undecided."""
+        return {True: PASSES, False: FAILS, None: UNDECIDED}[self.good]
 
 
 class ReportFigure(NamedTuple):

@@ -47,10 +47,8 @@ LEVELS = (0.5, 0.8, 0.9, 0.95)
 REGIONS = ("all", "low", "high", "explored", "rare", "served")
 # The level that verdicts are about.
 _LEVEL = 0.9
-# A coverage is called right if a difference of this size would be detected.
-_DETECTABLE = 0.06
-# The same of the intervals in one region.
-_DETECTABLE_BY_REGION = 0.1
+# A coverage is called right if a difference of this size would be detected, over all contexts and in one region.
+_DETECTABLE, _DETECTABLE_BY_REGION = 0.06, 0.1
 # Regions that a verdict names; the table has all of them.
 _MOST_NAMED = 2
 
@@ -313,17 +311,15 @@ def region_verdict(table: xarray.Dataset) -> Verdict:
             )
     if named:
         more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-        shown = ", ".join(named[:_MOST_NAMED])
-        return Verdict(False, f"Intervals for σ²(x) are not calibrated in regions of x: {shown}{more}")
-    limit = table.attrs["significance_level_by_region"]
-    contexts = table.contexts.sel(region=failing.region)
+        words = f"are not calibrated in regions of x: {', '.join(named[:_MOST_NAMED])}{more}"
+        return Verdict(False, f"Intervals for σ²(x) {words}")
+    limit, contexts = table.attrs["significance_level_by_region"], table.contexts.sel(region=failing.region)
     detectable = max(detectable_coverage(_LEVEL, limit, float(number)) for number in contexts)
-    words = f"{percent(_LEVEL)} intervals off by {100 * detectable:.1f} points would be detected in each"
-    enough = detectable <= _DETECTABLE_BY_REGION
-    regions = ", ".join(failing.region.values)
-    return Verdict(
-        enough or None, f"Intervals for σ²(x) by region of x, {regions}: none is significantly off; {words}"
+    words = (
+        f"Intervals for σ²(x) by region of x, {', '.join(failing.region.values)}: none is significantly off; "
+        f"{percent(_LEVEL)} intervals off by {100 * detectable:.1f} points would be detected in each"
     )
+    return Verdict(detectable <= _DETECTABLE_BY_REGION or None, words)
 
 
 def uniformity_verdict(table: xarray.Dataset) -> Verdict:
@@ -373,7 +369,7 @@ def _write_section(page: Page, table: xarray.Dataset) -> None:
             ]
             least = float(_worst_level(cells).p_value)
             rows.append([int(users), str(region), *shown, least])
-            good.append(bool((cells.p_value >= cells.significance).all()))
+            good.append(None if bool((cells.p_value >= cells.significance).all()) else False)
     header = ["users", "contexts", *(f"{100 * level:g} %" for level in table.level.values), "p"]
     page.table(header, rows, "Coverage of central intervals for σ²(x), in per cent.", good)
 

@@ -69,7 +69,7 @@ class Rho(Diagnostic[RhoResult]):
         study, sizes = inputs.study, inputs.sizes
         why = why_no_glse(study.problem.link)
         if why:
-            return RhoResult({}, {}, {"every": why})
+            return RhoResult({}, {}, {"printed sets, every": why})
         planned = designs(study.problem, sizes.rounds, sizes.design_users, study.hr_ucb, study.thompson)
         sets, left_out = {}, {}
         for name, design in planned.items():

@@ -22,7 +22,7 @@ from hrprob.diagnostics.progress import Steps
 from hrprob.diagnostics.study import DEFAULT, QUICK, Sizes, Study
 from hrprob.io import verdicts
 from hrprob.io.result_table import frame_of
-from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED, Answer, conclude
+from hrprob.io.verdicts import Answer, conclude
 
 if TYPE_CHECKING:
     import pandas
@@ -59,10 +59,7 @@ class Diagnosis:
     @property
     def answer(self) -> Answer:
         """Whether the learned variance can be trusted: yes, no or cannot tell, with the verdicts that count."""
-        ends = {True: PASSES, False: FAILS, None: UNDECIDED}
-        counted = [
-            verdicts.Verdict(one.part, ends[one.good], one.words) for one in self.verdicts if one.counts
-        ]
+        counted = [verdicts.Verdict(one.part, one.end, one.words) for one in self.verdicts if one.counts]
         return conclude(counted, "a run without --quick" if self.sizes == QUICK else "more data sets")
 
     @property

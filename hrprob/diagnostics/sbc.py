@@ -226,11 +226,11 @@ class SBC(Diagnostic[SBCResult]):
             for users in tests.users.values:
                 at_users = tests.sel(users=users)
                 worst = at_users.isel(quantity=int(np.argmin(at_users.p_value.values)))
-                passed = bool(at_users.passed.all())
+                verdict = _verdict_at(engine, at_users)
                 numbers = [float(worst.p_value), float(worst.adjusted)]
                 where = [engine, int(users), tests.attrs["data_sets"], str(worst.quantity.item())]
-                rows.append([*where, *numbers, "passes" if passed else "fails"])
-                good.append(passed)
+                rows.append([*where, *numbers, verdict.end])
+                good.append(verdict.good)
         header = ["engine", "users", "data sets", "smallest p at", "p", "adjusted", "verdict"]
         page.table(header, rows, "", good)
 

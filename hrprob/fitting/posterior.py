@@ -277,8 +277,10 @@ class Posterior:
     def check(self, *, quick: bool = False, checks: Sequence[Any] | None = None) -> Checked:
         """Return whether model and draws can be trusted on these data: yes, no or cannot tell, and why.
 
-        Every check is one file of :mod:`hrprob.fitting.checks`. At most 5 % of sound pages have any check that
-        fails: p-values are adjusted for their number by Holm's procedure.
+        Every check is one file of :mod:`hrprob.fitting.checks`. P-values are adjusted for their number by Holm's
+        procedure and tested at 2.5 % in all; they are approximate, so this bounds false alarms only as far as they
+        are exact. Measured on ten sound problems, 9 of 200 quick pages had any check that fails: 4.5 %, with a 95 %
+        interval from 2.1 to 8.4 %.
 
         Parameters
         ----------

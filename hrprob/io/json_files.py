@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["finite_or_none", "write_json"]
+__all__ = ["finite_or_none", "finite_tree", "write_json"]
 
 
 def finite_or_none(number: Any) -> float | None:
@@ -20,6 +21,21 @@ def finite_or_none(number: Any) -> float | None:
     """
     value = float(number)
     return value if math.isfinite(value) else None
+
+
+def finite_tree(data: Any) -> Any:
+    """Return plain data with None in place of numbers that are not finite.
+
+    Examples
+    --------
+    >>> finite_tree({"a": [1.0, math.nan], "b": "nan"})
+    {'a': [1.0, None], 'b': 'nan'}
+    """
+    if isinstance(data, Mapping):
+        return {key: finite_tree(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [finite_tree(value) for value in data]
+    return finite_or_none(data) if isinstance(data, float) else data
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -34,14 +34,14 @@ def test_the_posterior_beside_the_printed_sets_is_as_in_plain_numpy():
     glse, shape = hrprob.GLSE(ridge=ridge, link=PROBLEM.link).fit(x, r), x.T @ x + ridge * np.eye(2)
     for place, (draws, centre) in enumerate(((phi, glse.phi_), (theta, glse.theta_))):
         away = np.sqrt(np.einsum("nd,de,ne->n", draws - centre, shape, draws - centre))
-        np.testing.assert_allclose(found.radius[place], np.quantile(away, 0.9), rtol=1e-8)
         np.testing.assert_allclose(found.mass[place], np.mean(away[:, None] <= radii[place], axis=0))
-        off = truth[place] - centre
-        assert found.covers[place] == (np.sqrt(off @ shape @ off) <= np.quantile(away, 0.9))
         # The posterior's own ellipsoid: draws within the 90 % quantile of Mahalanobis' distance.
         mean, covariance = draws.mean(axis=0), np.cov(draws, rowvar=False)
+        around = np.sqrt(np.einsum("nd,de,ne->n", draws - mean, shape, draws - mean))
+        np.testing.assert_allclose(found.radius[place], np.quantile(around, 0.9), rtol=1e-8)
         squared = np.einsum("nd,de,ne->n", draws - mean, np.linalg.inv(covariance), draws - mean)
         own, off = np.quantile(squared, 0.9), truth[place] - mean
+        assert found.covers[place] == (np.sqrt(off @ shape @ off) <= np.quantile(around, 0.9))
         assert found.ellipsoid[place] == (off @ np.linalg.inv(covariance) @ off <= own)
         # Areas: π r²/√det V and π own √det Σ.
         printed = np.pi * radii[place] ** 2 / np.sqrt(np.linalg.det(shape))

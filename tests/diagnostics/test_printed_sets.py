@@ -98,9 +98,10 @@ def test_the_printed_set_is_hundreds_of_times_too_wide(compared):
     assert np.all(of.quantile_simultaneous >= of["quantile"] - 1e-12)
     assert np.all(np.diff(of.quantile_simultaneous) >= 0)
     assert np.all(np.diff(of.factor.sel(version="paper")) >= 0)
-    # The posterior knows as much as the data sets show: radii within a third of the quantile.
+    # About its own mean the posterior is narrower than the GLSE's error: the GLSE has an efficiency for φ of about a half,
+    # and the radius of the posterior is then about √½ of the quantile, which 40 replications give to about a tenth.
     ratio = of.posterior_radius / of["quantile"]
-    assert np.all((ratio > 0.67) & (ratio < 1.5))
+    assert np.all((ratio > 0.5) & (ratio < 0.95))
     assert np.all(of.posterior_mass == 1.0)
     # Twenty fits: the 90 % set misses more than seven with probability 4e-4.
     assert np.all(found.posterior_coverage >= 13 / 20)

@@ -21,7 +21,7 @@ def test_new_outcomes_have_noise_of_their_own(engine):
     posterior = hrprob.fit((x, rng.normal(size=12)), engine=engine, seed=1)
     tree = posterior.to_datatree()
     without = posterior.to_datatree(prior=False)
-    assert set(tree.children) - set(without.children) == {"prior", "prior_predictive"}
+    assert set(tree.children) - set(without.children) == {"prior", "prior_predictive", "log_prior"}
     # Posterior predictive draws do not depend on it.
     assert without["posterior_predictive"].equals(tree["posterior_predictive"])
     for group in ("prior", "posterior"):

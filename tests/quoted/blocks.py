@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from hrprob.comparison.growth import measured_error_rates
+from hrprob.theory.findings import failure_interval
 from tests.quoted.formats import number, ratio, with_error
 
 SUITE = Path(__file__).parents[2] / "experiments" / "suite"
@@ -116,11 +117,15 @@ def checks_sound(recorded):
     """Return how often sound pages fail."""
     values = recorded["checks"]["values"]["sound"]
     every = values["problems"] | {"**all**": values["total"]}
-    rows = [
-        [name, str(one["pages"]), str(one["no"]), str(one["yes"]), str(one["cannot tell"])]
-        for name, one in every.items()
-    ]
-    return table(["problem", "pages", "no (false alarm)", "yes", "cannot tell"], rows)
+    rows = []
+    for name, one in every.items():
+        low, high = (number(100 * end, 1) for end in failure_interval(one["no"], one["pages"]))
+        share = f"{number(100 * one['no'] / one['pages'], 1)} % [{low}, {high}]"
+        rows.append(
+            [name, str(one["pages"]), str(one["no"]), share, str(one["yes"]), str(one["cannot tell"])]
+        )
+    header = ["problem", "pages", "no (false alarm)", "share [95 % interval]", "yes", "cannot tell"]
+    return table(header, rows)
 
 
 def claims(recorded):

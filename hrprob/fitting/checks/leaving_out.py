@@ -12,6 +12,7 @@ References
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -67,12 +68,28 @@ def leave_out(posterior: Posterior, users: np.ndarray | None, by_chunk: bool) ->
 
 
 def pareto_weights(log_ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return normalised log weights (draws, n) and Pareto k̂ (n,) of log importance ratios (draws, n)."""
+    """Return normalised log weights (draws, n) and Pareto k̂ (n,) of log importance ratios (draws, n).
+
+    Where no Pareto distribution fits the largest ratios, because draws repeat, weights are not smoothed and k̂ is infinite.
+    """
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
-    smoothed, k = array_stats.psislw(np.ascontiguousarray(log_ratio.T), axis=-1)
-    log_weight = np.asarray(smoothed).T
-    return log_weight - logsumexp(log_weight, axis=0), np.atleast_1d(np.asarray(k))
+    # ArviZ raises if the largest ratios are all the same: such columns are put aside.
+    top = np.sort(log_ratio, axis=0)[-_tail_length(len(log_ratio)) :]
+    same = top[0] == top[-1]
+    replaced = np.where(same, np.linspace(-1.0, 0.0, len(log_ratio))[:, None], log_ratio)
+    # ArviZ takes log likelihoods, of which the log ratios are the negatives.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        smoothed, shape = array_stats.psislw(np.ascontiguousarray(-replaced.T), axis=-1)
+    log_weight, k = np.asarray(smoothed).T, np.atleast_1d(np.asarray(shape))
+    fitted = ~same & np.isfinite(k) & ~np.isnan(log_weight).any(axis=0)
+    log_weight = np.where(fitted, log_weight, log_ratio)
+    return log_weight - logsumexp(log_weight, axis=0), np.where(fitted, k, np.inf)
+
+
+def _tail_length(draws: int) -> int:
+    """Return how many of the largest ratios a Pareto distribution is fitted to, as ArviZ has it."""
+    return math.ceil(min(draws / 5, 3 * math.sqrt(draws)))
 
 
 def _predicted(

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import hrprob
 from hrprob import plot
+from hrprob._core.formatting import format_number
 from hrprob._core.records import describe
-from hrprob.fitting.checks.base import ERROR_RATE
+from hrprob.fitting.checks.base import FALSE_ALARMS, TESTED_AT
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment, write_manifest
 from hrprob.io.page import Report
@@ -83,12 +84,13 @@ def write_into(folder: Path, checked: Checked, ranking: Ranking | None = None) -
 def _lead(checked: Checked) -> str:
     posterior = checked.inputs.posterior
     users = checked.inputs.users
+    failed, pages = FALSE_ALARMS
     of_users = "" if users is None else f" of {int(users.max()) + 1} users"
     return (
         f"Posterior by {posterior.engine.kind} of {posterior.target.model.kind} outcomes, "
-        f"{posterior.target.prior.kind} prior, given {len(posterior.table)} rounds{of_users}. If model and draws are "
-        f"right, the probability that any tested check of this page fails is at most {100 * ERROR_RATE:.0f} % (Holm's "
-        "procedure over all of them). What is called detectable is detected with probability 80 %. Residuals are those "
+        f"{posterior.target.prior.kind} prior, given {len(posterior.table)} rounds{of_users}. Checks are "
+        f"tested at {100 * TESTED_AT:g} % in all (Holm's procedure), with p-values that are approximate; of {pages} quick pages on "
+        f"sound problems {failed} had a failure ({format_number(100 * failed / pages, 1)} %). What is called detectable is detected with probability 80 %. Residuals are those "
         "of predictions from earlier rounds alone: they are independent under the model, whatever policy chose the "
         "contexts and whenever users left."
     )

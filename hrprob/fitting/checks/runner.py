@@ -11,6 +11,7 @@ import numpy as np
 
 from hrprob.fitting.checks.base import ERROR_RATE, TESTED_AT, Check, Evidence, make_checks
 from hrprob.fitting.checks.inputs import CheckInputs
+from hrprob.io.json_files import finite_tree
 from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED, Answer, Verdict, conclude
 from hrprob.numerics.multiple_testing import holm
 
@@ -52,7 +53,8 @@ class Checked(NamedTuple):
             else {"log_marginal_likelihood": {"value": made.log_marginal_likelihood, "error": made.error}}
         )
         numbers = {one.kind: dict(one.to_plain(self.results[one.kind])) for one in self.checks}
-        return self.answer.to_plain() | {"error_rate": ERROR_RATE} | scores | {"checks": numbers}
+        every = self.answer.to_plain() | {"error_rate": ERROR_RATE} | scores | {"checks": numbers}
+        return {key: finite_tree(value) for key, value in every.items()}
 
     def write(self, out: str | Path) -> None:
         """Write page, figures and ``check.json`` into a folder, whole or not at all."""

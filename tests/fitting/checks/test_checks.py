@@ -10,6 +10,7 @@ from scipy import integrate, stats
 import hrprob
 from hrprob.fitting.checks.base import Check, Evidence, make_checks
 from hrprob.fitting.checks.inputs import CheckInputs
+from hrprob.fitting.checks.leaving_out import pareto_weights
 from hrprob.fitting.checks.prequential import prequential
 from hrprob.fitting.checks.ranking import rank
 from hrprob.fitting.checks.runner import decide
@@ -153,3 +154,15 @@ def test_a_check_states_what_it_could_have_detected_or_why_it_could_not(posterio
         found = one.evidence(one.compute(inputs))
         assert found.sound is None
         assert found.statement
+
+
+def test_draws_that_repeat_have_weights_and_an_infinite_shape():
+    ratio = np.zeros((200, 2))
+    ratio[:, 1] = np.random.default_rng(0).normal(size=200)
+    log_weight, k = pareto_weights(ratio)
+    np.testing.assert_allclose(np.exp(log_weight).sum(axis=0), 1.0)
+    assert np.isfinite(log_weight).all()
+    assert np.isinf(k[0])
+    assert np.isfinite(k[1])
+    # Draws with larger ratios weigh more.
+    assert np.corrcoef(log_weight[:, 1], ratio[:, 1])[0, 1] > 0.99
