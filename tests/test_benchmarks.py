@@ -55,6 +55,7 @@ def test_the_page_has_the_results() -> None:
 
 @needs_compiler
 @pytest.mark.slow
+@pytest.mark.optimised
 def test_hr_ucb_stays_near_the_limit(program: Path) -> None:
     limits: list[float] = []
     users = 5000

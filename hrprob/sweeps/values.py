@@ -46,7 +46,7 @@ class Range(NamedTuple):
 
         Examples
         --------
-        >>> Range(1.0, 100.0, None, False, True, False).at(np.array([0.0, 0.5, 1.0]))
+        >>> [round(x, 9) for x in Range(1.0, 100.0, None, False, True, False).at(np.array([0.0, 0.5, 1.0]))]
         [1.0, 10.0, 100.0]
         """
         if self.whole:
@@ -90,7 +90,8 @@ def read_values(field: str, given_values: Any) -> Range | Values:
     --------
     >>> read_values("run.seed", [1, 2])
     Values(values=(1, 2))
-    >>> read_values("policy.a.ridge", {"low": 1, "high": 100, "points": 3, "scale": "log"}).even()
+    >>> ridges = read_values("policy.a.ridge", {"low": 1, "high": 100, "points": 3, "scale": "log"})
+    >>> [round(ridge, 9) for ridge in ridges.even()]
     [1.0, 10.0, 100.0]
     """
     if isinstance(given_values, np.ndarray):

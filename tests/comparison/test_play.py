@@ -72,7 +72,7 @@ def test_problems_differ_as_they_say(suite):
 def test_one_command_plays_it(tmp_path, capsys, monkeypatch, suite):
     few = {name: make(name, {}) for name in ("greedy", "linucb", "random")}
     small = {name: suite[name].replace(policies=few) for name in ("one-set", "two-actions")}
-    monkeypatch.setattr(play, "problems", lambda: small)
+    monkeypatch.setattr(play, "problems", lambda *, large=False: small)
     arguments = ["suite", "--users", "60", "--trials", "3", "--out", str(tmp_path / "out")]
     assert cli.main(arguments) == 0
     assert "over all problems" in capsys.readouterr().out

@@ -15,11 +15,13 @@ from hrprob.models import Setting, make_model, make_prior
 from .toy import chains_of
 
 
-def chains(drift=0.0, diverging=0, slow_energy=False, rare_tails=False, draws=400):
+def chains(drift=0.0, diverging=0, slow_energy=False, rare_tails=False, repeats=1, draws=400):
     """A posterior by nuts whose chains were made up."""
     rng = np.random.default_rng(0)
     theta, phi = 0.2 * rng.normal(size=(2, 4, draws, 2))
     phi = phi + drift * np.arange(4)[:, None, None]
+    # A chain that moves only now and then has few effective draws.
+    phi = phi[:, np.arange(draws) // repeats * repeats]
     if rare_tails:  # seen once in a while, and then for long
         phi = phi * np.where(np.arange(draws) % 200 < 30, 4.0, 0.5)[:, None]
     energy = rng.normal(size=(4, draws))
@@ -57,7 +59,8 @@ def test_good_chains_are_sound():
         ({"drift": 0.2}, "R-hat"),
         ({"diverging": 3}, "diverged"),
         ({"slow_energy": True}, "missing information"),
-        ({"draws": 40}, " (bulk) and "),
+        ({"draws": 40}, "R-hat"),
+        ({"repeats": 8}, " (bulk) and "),
         ({"rare_tails": True}, " (tail), below 400"),
     ],
 )

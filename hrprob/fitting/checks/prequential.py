@@ -157,7 +157,7 @@ def normal_scores(below: np.ndarray, above: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> normal_scores(np.array([0.5, 1.0]), np.array([0.5, 1e-20])).round(2).tolist()
+    >>> abs(normal_scores(np.array([0.5, 1.0]), np.array([0.5, 1e-20]))).round(2).tolist()
     [0.0, 9.26]
     """
     smaller = np.clip(np.minimum(below, above), 1e-300, 0.5)
