@@ -176,6 +176,7 @@ def false_alarms(sets: int = SETS, say: Callable = print) -> dict:
 
 def checks(folder: Path) -> dict:
     """Return all rates."""
+    folder.mkdir(parents=True, exist_ok=True)
     found = {"faults": faults(), "sound": false_alarms()}
     (folder / "checks.json").write_text(json.dumps(found, indent=2, ensure_ascii=False), encoding="utf-8")
     return found
