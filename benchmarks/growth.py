@@ -70,11 +70,11 @@ def _seconds(users: int, dimension: int = 4, actions: int = 20, trials: int = 20
     return second(play, repeats=2)[1].cpu
 
 
-def _memory(users: int) -> float:
-    """Return the peak memory in MB of a process that plays 100 trials without trajectories."""
+def _memory(users: int, trials: int = 100) -> float:
+    """Return the peak memory in MB of a process that plays without trajectories."""
     code = (
         "from benchmarks.measure import own_peak, prepare; prepare(); import hrprob;"
-        f"hrprob.simulate(hrprob.Problem(), hrprob.HRUCB(), users={users}, trials=100, keep=1000);"
+        f"hrprob.simulate(hrprob.Problem(), hrprob.HRUCB(), users={users}, trials={trials}, keep=1000);"
         "print(own_peak())"
     )
     return float(in_process(code)[0])

@@ -121,7 +121,7 @@ def test_regret_of_thompson_sampling_on_discrete_contexts() -> None:
 
 @pytest.mark.study
 def test_memory_without_trajectories() -> None:
-    assert growth._memory(30000) < 700
+    assert growth._memory(30000, trials=400) < 700
 
 
 @pytest.mark.study

@@ -75,7 +75,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
@@ -227,6 +227,18 @@ class Registry(Generic[T]):
         raise InvalidInput(
             field, f"must be one of the {self.family}, or name one", written, self._remedy(field)
         )
+
+    def make_several(self, written: Sequence[Any] | None = None) -> list[T]:
+        """Return members of different kinds from a list of what users write for one, or one of every kind."""
+        if isinstance(written, str) or (written is not None and not written):
+            remedy = "give a list of kinds, or nothing for all of them"
+            raise InvalidInput(self.family, f"must be one or more {self.family}", written, remedy)
+        made = [self.make(one) for one in (self if written is None else written)]
+        kinds = [cast(Any, one).kind for one in made]
+        for kind in kinds:
+            if kinds.count(kind) > 1:
+                raise InvalidInput(self.family, "must name each kind once", kind, "drop one of them")
+        return made
 
     def describe(self, kind: Any = None) -> list[Description]:
         """Return what every kind, or this one, says of itself: summary, parameters, references.

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 
 import xarray
 
-from hrprob._core.errors import InvalidInput, check_choice
+from hrprob._core.errors import check_choice
 from hrprob._core.registry import Registry
 from hrprob.diagnostics.inputs import INPUTS, SharedInputs
 from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED
@@ -188,12 +188,5 @@ def make_diagnostics(written: Sequence[Any] | None = None) -> tuple[Diagnostic[A
     >>> [diagnostic.kind for diagnostic in make_diagnostics(["estimates", "calibration"])]
     ['calibration', 'estimates']
     """
-    if isinstance(written, str) or (written is not None and not written):
-        remedy = "give a list of kinds, or nothing for all of them"
-        raise InvalidInput("diagnostics", "must be one or more diagnostics", written, remedy)
-    made = [DIAGNOSTICS.make(one) for one in (DIAGNOSTICS if written is None else written)]
-    kinds = [one.kind for one in made]
-    for kind in kinds:
-        if kinds.count(kind) > 1:
-            raise InvalidInput("diagnostics", "must name each kind once", kind, "drop one of them")
+    made = DIAGNOSTICS.make_several(written)
     return tuple(sorted(made, key=lambda one: (one.order, one.kind)))

@@ -25,6 +25,7 @@ def test_a_response_curve():
     axes = hrprob.plot.response(made_up(run_x=[1.0, 2.0, 3.0]))
     assert axes.lines[0].get_ydata().tolist() == [10.0, 11.0, 12.0]
     assert axes.get_xscale() == "linear"
+    assert hrprob.plot.response(made_up(run_x=[1.0, 2.0]), ax=axes) is axes
     assert hrprob.plot.response(made_up(run_x=[0.1, 1.0, 10.0])).get_xscale() == "log"
 
 

@@ -25,7 +25,6 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, dataclass_transform
 
-from hrprob._core.errors import InvalidInput
 from hrprob._core.registry import Registry
 
 if TYPE_CHECKING:
@@ -143,14 +142,7 @@ def make_checks(written: Sequence[Any] | None = None, quick: bool = False) -> tu
     >>> [check.kind for check in make_checks(["shape", "variance"])]
     ['variance', 'shape']
     """
-    if isinstance(written, str) or (written is not None and not written):
-        remedy = "give a list of kinds, or nothing for all of them"
-        raise InvalidInput("checks", "must be one or more checks", written, remedy)
-    made = [CHECKS.make(one) for one in (CHECKS if written is None else written)]
-    kinds = [one.kind for one in made]
-    for kind in kinds:
-        if kinds.count(kind) > 1:
-            raise InvalidInput("checks", "must name each kind once", kind, "drop one of them")
+    made = CHECKS.make_several(written)
     return tuple(
         sorted(
             (one for one in made if written is not None or one.quick or not quick),
