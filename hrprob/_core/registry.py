@@ -183,7 +183,7 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.kinds())
 
-    def get(self, kind: Any, field: str | None = None) -> type[T]:
+    def get(self, kind: object, field: str | None = None) -> type[T]:
         """Return the class of a kind, or raise and name the nearest known kind."""
         if isinstance(kind, str) and kind not in self._classes:
             self._load_one(kind)
@@ -197,11 +197,11 @@ class Registry(Generic[T]):
             field, must, NOTHING if kind is None else kind, nearest(kind, known) or self._remedy(field)
         )
 
-    def is_instance(self, value: Any) -> bool:
+    def is_instance(self, value: object) -> bool:
         """Return whether a value is a member of the family; a class is not."""
         return not isinstance(value, type) and all(hasattr(value, name) for name in self.requires)
 
-    def make(self, written: Any, *, field: str | None = None, folder: Path | None = None) -> T:
+    def make(self, written: object, *, field: str | None = None, folder: Path | None = None) -> T:
         """Return a member of the family from what a user wrote.
 
         Parameters
@@ -228,7 +228,7 @@ class Registry(Generic[T]):
             field, f"must be one of the {self.family}, or name one", written, self._remedy(field)
         )
 
-    def make_several(self, written: Sequence[Any] | None = None) -> list[T]:
+    def make_several(self, written: Sequence[object] | None = None) -> list[T]:
         """Return members of different kinds from a list of what users write for one, or one of every kind."""
         if isinstance(written, str) or (written is not None and not written):
             remedy = "give a list of kinds, or nothing for all of them"
@@ -240,7 +240,7 @@ class Registry(Generic[T]):
                 raise InvalidInput(self.family, "must name each kind once", kind, "drop one of them")
         return made
 
-    def describe(self, kind: Any = None) -> list[Description]:
+    def describe(self, kind: object = None) -> list[Description]:
         """Return what every kind, or this one, says of itself: summary, parameters, references.
 
         Examples
@@ -260,7 +260,9 @@ class Registry(Generic[T]):
         name = field.removesuffix(".kind").rpartition(".")[2].lstrip("-")
         return self._given_remedy or f'write {name} = "{first}", or a table {{ kind = "{first}", ... }}'
 
-    def _build(self, cls: type[T], kind: str, table: Mapping[str, Any], field: str, folder: Path | None) -> T:
+    def _build(
+        self, cls: type[T], kind: str, table: Mapping[str, object], field: str, folder: Path | None
+    ) -> T:
         # A table with both names keeps the earlier one, which is then reported as unknown.
         earlier = {old: new for old, new in getattr(cls, "RENAMED", {}).items() if new not in table}
         table = {earlier.get(name, name): value for name, value in table.items()}
@@ -330,7 +332,7 @@ def _address(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__
 
 
-def _numbers(field: str, written: Any, folder: Path) -> Any:
+def _numbers(field: str, written: object, folder: Path) -> object:
     """Return numbers as they were written, or the path of the file that holds them."""
     if isinstance(written, str):
         if not (written and written.isprintable()):

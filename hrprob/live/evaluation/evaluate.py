@@ -121,7 +121,7 @@ def _said(one: Estimate) -> str:
 
 
 def _interval(one: Estimate) -> str:
-    return "" if one.low is None else format_interval(one.low, one.high, 2)
+    return "" if one.low is None or one.high is None else format_interval(one.low, one.high, 2)
 
 
 @nearest_keywords
