@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import ClassVar, Self, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -164,7 +164,7 @@ def model_for_noise(noise: Noise) -> Model:
     raise InvalidInput("model", "must be given", None, remedy)
 
 
-def make_model(model: Any) -> Model:
+def make_model(model: object) -> Model:
     """Return a model: itself, by its kind, or from a table with its kind and parameters.
 
     Examples

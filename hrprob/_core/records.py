@@ -20,7 +20,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.keywords import nearest_fields
 from hrprob._core.types import Decoded, PyTree
 
-__all__ = ["describe", "record", "set_frozen", "with_fields"]
+__all__ = ["describe", "record", "set_frozen", "set_later", "with_fields"]
 
 T = TypeVar("T")
 
@@ -69,6 +69,24 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
         return made
 
     return decorate
+
+
+def set_later() -> Any:
+    """Return a field that is not a user's: it is set by ``__post_init__``, or where a record learns its surroundings.
+
+    Examples
+    --------
+    >>> @record()
+    ... class Square:
+    ...     side: float
+    ...     area: float = set_later()
+    ...
+    ...     def __post_init__(self) -> None:
+    ...         set_frozen(self, area=self.side**2)
+    >>> Square(3.0), Square(3.0).area
+    (Square(side=3.0), 9.0)
+    """
+    return dataclasses.field(default=None, init=False, repr=False, compare=False)
 
 
 def set_frozen(value: object, **fields: object) -> None:

@@ -6,8 +6,11 @@ word                    what it stands for
 :class:`jax.Array`      an array of a compiled program, or a key
 :class:`numpy.ndarray`  an array outside of one
 ``ArrayLike``           what :mod:`jax.numpy` takes as an array (:mod:`jax.typing`), or NumPy (:mod:`numpy.typing`)
-``Number``              a real number: a plain one, or an array where a program is traced
+``Number``              a real number: a plain one, or an array, as in a program while it is traced
 ``Integer``             the same for whole numbers
+``Array``               an array, of NumPy or of JAX
+``Numbers``             a number or such an array
+``Numeric``             one of the types of numbers and arrays, the same for argument and result
 ``State``               the state of one policy, estimator or engine, whose class is generic over it
 ``PyTree``              any pytree of arrays: where JAX maps over the leaves, or the structure is a caller's own
 ``AsWritten``           a field of a record that a user may write in several forms, of which the record makes one
@@ -25,6 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import jax
+    import numpy as np
     from typing_extensions import TypeVar
 
     # A class that is generic over its state need not name it: `Policy` alone is a policy with a state of any structure.
@@ -35,10 +39,13 @@ else:
 
     State = TypeVar("State")
 
-__all__ = ["AsWritten", "Decoded", "Integer", "Number", "PyTree", "State"]
+__all__ = ["Array", "AsWritten", "Decoded", "Integer", "Number", "Numbers", "Numeric", "PyTree", "State"]
 
 Number: TypeAlias = "float | jax.Array"
 Integer: TypeAlias = "int | jax.Array"
+Array: TypeAlias = "np.ndarray | jax.Array"
+Numbers: TypeAlias = "float | np.ndarray | jax.Array"
+Numeric = TypeVar("Numeric", float, "np.ndarray", "jax.Array")
 PyTree: TypeAlias = Any
 AsWritten: TypeAlias = Any
 Decoded: TypeAlias = Any

@@ -19,7 +19,7 @@ from hrprob._core.precision import float64
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.estimation.glse import Statistics, add_samples, empty, solve
 from hrprob.estimation.projection import project
-from hrprob.problem.links import Affine
+from hrprob.problem.links import Affine, AffineLink
 
 __all__ = ["GLSE", "Ellipsoid"]
 
@@ -93,7 +93,7 @@ class GLSE:
     largest_norm_: float
 
     @nearest_keywords
-    def __init__(self, ridge: float = 1.0, link: Affine = _LINK, variance_floor: float = 0.01) -> None:
+    def __init__(self, ridge: float = 1.0, link: AffineLink = _LINK, variance_floor: float = 0.01) -> None:
         self.ridge = ridge
         self.link = link
         self.variance_floor = variance_floor

@@ -35,7 +35,7 @@ import jax.numpy as jnp
 from hrprob._core.descriptions import Parameter, describe_class
 from hrprob._core.docstrings import plain_text, summary_of
 from hrprob._core.errors import InvalidInput, check_count
-from hrprob._core.records import describe, record, set_frozen, with_fields
+from hrprob._core.records import describe, record, set_frozen, set_later, with_fields
 from hrprob._core.registry import Registry
 from hrprob._core.tables import to_toml
 from hrprob.policies.assumptions import ASSUMED
@@ -130,7 +130,7 @@ class Policy:
     eager: bool = dataclasses.field(default=False, kw_only=True)
     warmup: int = dataclasses.field(default=0, kw_only=True)
     # None until `bind`, which the engine calls before anything that needs it.
-    known: Known = dataclasses.field(default=None, init=False, repr=False, compare=False)  # type: ignore[assignment]
+    known: Known = set_later()
 
     def __post_init__(self) -> None:
         remedy = "it is the number of users served at random before the first"

@@ -24,7 +24,7 @@ import numpy as np
 
 from hrprob._core.errors import check_number
 from hrprob._core.precision import double_precision
-from hrprob._core.records import record, set_frozen, with_fields
+from hrprob._core.records import record, set_frozen, set_later, with_fields
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.observations import Stays, pad, rounds, stays
 from hrprob.policies import ledger
@@ -79,9 +79,9 @@ class BayesLearner(Learner):
     model: Any = dataclasses.field(default="gaussian", kw_only=True)
     prior: Any = dataclasses.field(default="uniform", kw_only=True)
     refit: float | None = dataclasses.field(default=None, kw_only=True)
-    due: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
-    capacity: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
-    warm_rows: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    due: Any = set_later()
+    capacity: Any = set_later()
+    warm_rows: Any = set_later()
 
     def __post_init__(self) -> None:
         from hrprob.models import make_model, make_prior, priors

@@ -28,7 +28,7 @@ import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
-from hrprob._core.records import set_frozen, with_fields
+from hrprob._core.records import set_frozen, set_later, with_fields
 from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import Policy, Seen, register
 from hrprob.policies.offers import Offer, Prediction
@@ -78,7 +78,7 @@ class CMDP(Policy):
     tries: Any = "rounds"
     eager: bool = dataclasses.field(default=True, kw_only=True)
     discount: float = 0.99
-    placed: Cells = dataclasses.field(default=None, init=False, repr=False, compare=False)  # type: ignore[assignment]
+    placed: Cells = set_later()
 
     def check(self) -> None:
         """Check the parameters."""

@@ -59,6 +59,7 @@ from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, clip_values, register
 from hrprob.policies.learners import WeightedLearner, WeightedState
 from hrprob.policies.offers import Prediction
+from hrprob.problem.links.base import as_affine
 
 __all__ = ["ContextualIDS", "information", "quasi_normal"]
 
@@ -177,7 +178,7 @@ class ContextualIDS(WeightedLearner):
             for belief, part in ((theta, normal[:, :d]), (phi, normal[:, d:]))
         )
         u = moments.u + by_theta
-        w = moments.w * jnp.exp(self.known.link.slope * by_phi / moments.w)
+        w = moments.w * jnp.exp(as_affine(self.known.link).slope * by_phi / moments.w)
         values = clip_values(self._within_bounds(contexts, u, w, seen.beta))
         return jnp.mean(jnp.max(values, axis=1) - values[:, seen.action])
 

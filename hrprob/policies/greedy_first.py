@@ -19,13 +19,12 @@ References
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
 
-from hrprob._core.records import with_fields
+from hrprob._core.records import set_later, with_fields
 from hrprob.numerics.choice import first_largest
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import eigh
@@ -68,7 +67,7 @@ class GreedyFirst(HRUCBWeighted):
     0.05
     """
 
-    due: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    due: Any = set_later()
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with the schedule of its checks."""

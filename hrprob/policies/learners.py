@@ -21,6 +21,7 @@ from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Seen
 from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
+from hrprob.problem.links.base import as_affine
 
 __all__ = [
     "GLSELearner",
@@ -169,7 +170,7 @@ class GLSELearner(Learner):
         """Add the sampled rounds and update θ̂ and φ̂."""
         statistics = glse.add(state.statistics, seen.context, seen.sampled, seen.total, seen.squares)
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
-        return GLSEState(statistics, glse.estimate(statistics, inverse, self.known.link))
+        return GLSEState(statistics, glse.estimate(statistics, inverse, as_affine(self.known.link)))
 
     def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the estimates."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 
-from hrprob._core.records import record, with_fields
+from hrprob._core.records import record, set_later, with_fields
 from hrprob.policies.base import Seen
 from hrprob.policies.offers import Prediction
 from hrprob.policies.radii.base import RADII, Radius, check_radius, check_scale
@@ -84,7 +84,7 @@ class Optimist(Learner):
     c2: Any = 1.0
     c3: Any = 1.0
     c4: Any = 1.0
-    width: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    width: Any = set_later()
 
     @classmethod
     def radius_choices(cls) -> dict[str, Radius]:

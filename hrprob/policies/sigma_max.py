@@ -69,6 +69,7 @@ class SigmaMaxUCB(Optimist, RidgeLearner):
 
     def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest index."""
+        assert self.variance_max is not None  # set by `bind`
         value = self.known.value(contract(contexts, state.learned.theta), self.variance_max, beta)
         return first_largest(
             value + self.width.xi(state.width, state.learned) * norm_of(state.inverse, contexts)

@@ -11,14 +11,13 @@ the second the normal–inverse-gamma prior.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import check_number
-from hrprob._core.records import set_frozen, with_fields
+from hrprob._core.records import set_frozen, set_later, with_fields
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
 from hrprob.numerics.choice import first_largest
@@ -59,7 +58,7 @@ class ThompsonKnownVariance(Learner):
     knows_truth: ClassVar[bool] = True
 
     scale: float = 1.0
-    truth: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    truth: Any = set_later()
 
     def check(self) -> None:
         """Check the scale."""

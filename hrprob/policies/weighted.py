@@ -23,14 +23,13 @@ References
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 
-from hrprob._core.records import record, with_fields
+from hrprob._core.records import record, set_later, with_fields
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Belief, Estimates
 from hrprob.numerics.choice import first_largest
@@ -103,7 +102,7 @@ class HRUCBWeighted(WeightedLearner):
     delta: float = 0.1
     radius: str = "calibrated"
     xi: float | None = None
-    width: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    width: Any = set_later()
 
     def check(self) -> None:
         """Check the parameters of the radii."""

@@ -26,7 +26,6 @@ References
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any, ClassVar, Self
 
@@ -34,7 +33,7 @@ import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import check_choice
-from hrprob._core.records import record, with_fields
+from hrprob._core.records import record, set_later, with_fields
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Moments
 from hrprob.numerics.choice import first_largest
@@ -117,10 +116,10 @@ class UncertaintyWeighted(WeightedLearner):
     radius: str = "published"
     delta: float = 0.1
     xi: float | None = None
-    least: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)  # α²
-    share: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)  # γ²
-    noise_bound: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)  # R
-    width: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    least: Any = set_later()  # α²
+    share: Any = set_later()  # γ²
+    noise_bound: Any = set_later()  # R
+    width: Any = set_later()
 
     def check(self) -> None:
         """Check the index and the parameters of the radius."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
+from typing import ClassVar, Protocol, TypeVar, dataclass_transform
 
 import jax
 import numpyro
 import numpyro.distributions as dist
 
 from hrprob._core.registry import Registry
+from hrprob._core.types import Number
 from hrprob.models.setting import Setting
 
 __all__ = ["PRIORS", "Prior", "make_prior", "radii", "register", "sample"]
@@ -53,7 +54,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
     return PRIORS.register(kind, static=static)
 
 
-def make_prior(prior: Any) -> Any:
+def make_prior(prior: object) -> Prior:
     """Return a prior: itself, by its kind, or from a table with its kind and parameters.
 
     Examples
@@ -64,7 +65,7 @@ def make_prior(prior: Any) -> Any:
     return PRIORS.make(prior)
 
 
-def radii(prior: Any, setting: Setting) -> tuple[Any, Any]:
+def radii(prior: Prior, setting: Setting) -> tuple[Number, Number]:
     """Return the radii of the balls that a prior of θ and φ is on.
 
     Examples

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import numpyro.distributions as dist
@@ -34,8 +34,8 @@ class Gaussian:
     """
 
     kind: ClassVar[str]
-    theta_share: Any = 0.5
-    phi_share: Any = 0.5
+    theta_share: float = 0.5
+    phi_share: float = 0.5
 
     def __post_init__(self) -> None:
         for name in ("theta_share", "phi_share"):

@@ -44,6 +44,7 @@ from hrprob.policies.radii.base import Radii, Radius, Width, register
 from hrprob.policies.radii.theory_constants import lipschitz_weights
 from hrprob.policies.schedule import refit_times
 from hrprob.problem import Known
+from hrprob.problem.links.base import as_affine
 
 __all__ = ["LikelihoodRatio", "LikelihoodRatioState", "LikelihoodRatioWidth"]
 
@@ -124,7 +125,7 @@ class LikelihoodRatioWidth(Width):
 
     def bonus(self, policy: Any, state: Any, contexts: jax.Array) -> jax.Array:
         """Return C₃ times the largest error of the mean, and C₄ times that of φᵀx, in the set."""
-        link = self.known.link
+        link = as_affine(self.known.link)
         u, w = policy.plug_in(state.learned, contexts)
         ends = region.ends(state.width.region, contexts, link, self.known.bounds, policy.variance_floor)
         of_mean = jnp.maximum(jnp.abs(ends.u_low - u), jnp.abs(ends.u_high - u))

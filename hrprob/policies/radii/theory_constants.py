@@ -12,6 +12,7 @@ from hrprob.estimation.lipschitz import LipschitzConstants, lipschitz_constants
 from hrprob.estimation.versions import VERSIONS
 from hrprob.noise.sub_gaussian import scale_of
 from hrprob.problem import Known, Lifetime, RedrawnLevels
+from hrprob.problem.links.base import as_affine
 
 __all__ = [
     "COMPUTED",
@@ -54,7 +55,7 @@ def confidence_sets(policy: Any, known: Known, version: str) -> ConfidenceSets:
         variance_max=variance_max_of(known, policy.variance_max),
         dimension=known.dimension,
         ridge=policy.ridge,
-        slope=known.link.slope,
+        slope=as_affine(known.link).slope,
         bound=known.bounds.phi,
         bound_theta=known.bounds.theta,
         c1=policy.c1,
@@ -92,7 +93,7 @@ def _computed(policy: Any, known: Known) -> LipschitzConstants:
         remedy = "the suprema are over the range of β"
         raise InvalidInput("c3", "must be a number where β is unbounded", COMPUTED, remedy)
     return lipschitz_constants(
-        known.link,
+        as_affine(known.link),
         known.bounds.phi,
         beta_low=low,
         beta_high=high,
