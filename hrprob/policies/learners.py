@@ -8,7 +8,7 @@ of its estimates.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -81,7 +81,7 @@ def norm_of(inverse: jax.Array, contexts: jax.Array) -> jax.Array:
 
 
 @record()
-class RidgeLearner(Learner):
+class RidgeLearner(Learner[RidgeState]):
     """A policy that estimates the mean by ridge regression.
 
     Parameters
@@ -99,7 +99,7 @@ class RidgeLearner(Learner):
         set_frozen(self, ridge=ridge)
         super().__post_init__()
 
-    def init(self) -> Any:
+    def init(self) -> RidgeState:
         """Return the state before the first user: θ̂ = 0."""
         d = self.known.dimension
         return RidgeState(
@@ -109,13 +109,15 @@ class RidgeLearner(Learner):
             jnp.zeros(d),
         )
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: RidgeState, seen: Seen) -> RidgeState:
         """Add the sampled rounds and update θ̂."""
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         sum_rx = state.sum_rx + seen.total * seen.context
         return RidgeState(state.sample_size + seen.sampled, inverse, sum_rx, contract(inverse, sum_rx))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: RidgeState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return the estimated mean; the variance is not estimated."""
         u = contract(contexts[action], state.theta)
         unknown = jnp.full_like(u, jnp.nan)
@@ -123,7 +125,7 @@ class RidgeLearner(Learner):
 
 
 @record(static=("project",))
-class GLSELearner(Learner):
+class GLSELearner(Learner[GLSEState]):
     """A policy that estimates mean and variance by the GLSE.
 
     Parameters
@@ -160,19 +162,21 @@ class GLSELearner(Learner):
         )
         super().__post_init__()
 
-    def init(self) -> Any:
+    def init(self) -> GLSEState:
         """Return the state before the first user: θ̂ = φ̂ = 0."""
         d = self.known.dimension
         nothing = jnp.zeros(d)
         return GLSEState(glse.empty(d), glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge))
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: GLSEState, seen: Seen) -> GLSEState:
         """Add the sampled rounds and update θ̂ and φ̂."""
         statistics = glse.add(state.statistics, seen.context, seen.sampled, seen.total, seen.squares)
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         return GLSEState(statistics, glse.estimate(statistics, inverse, as_affine(self.known.link)))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: GLSEState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the estimates."""
         u, w = self.plug_in(state, contexts[action][None])
         return predicted(self.known, u[0], w[0], beta)
@@ -189,7 +193,7 @@ class GLSELearner(Learner):
 
 
 @record()
-class WeightedLearner(Learner):
+class WeightedLearner(Learner[WeightedState]):
     """A policy on the weighted estimator (:mod:`hrprob.estimation.weighted`).
 
     Parameters
@@ -208,11 +212,11 @@ class WeightedLearner(Learner):
         set_frozen(self, variance_floor=floor)
         super().__post_init__()
 
-    def init(self) -> Any:
+    def init(self) -> WeightedState:
         """Return the state before the first user: the priors."""
         return WeightedState(*weighted.empty(self.known.dimension, self.known.bounds))
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: WeightedState, seen: Seen) -> WeightedState:
         """Add the sampled rounds and update both beliefs."""
         added = weighted.add(
             state.statistics,
@@ -234,7 +238,9 @@ class WeightedLearner(Learner):
         )
         return variance, variance
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: WeightedState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the centres of both beliefs."""
         moments = self.moments(state, contexts[action][None])
         return predicted(self.known, moments.u[0], moments.w[0], beta)

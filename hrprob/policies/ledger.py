@@ -15,13 +15,14 @@ warm-up user and action, of the same length (:func:`warm_room`).
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from hrprob._core.types import PyTree
 from hrprob.numerics.buffers import write_rows
-from hrprob.observations import Rounds, Stays
+from hrprob.observations import Data, Rounds, Stays
 from hrprob.policies.base import Seen
 
 __all__ = ["EAGER_SLOTS", "Ledger", "close", "empty", "note", "open_parts", "room", "row_of", "warm_room"]
@@ -36,13 +37,13 @@ OUTCOMES = 16
 class Ledger(NamedTuple):
     """Data of one kind, Stays or Rounds, in three tables."""
 
-    rows: Any  # (users · slots,) users who have left
-    warm: Any  # (warm-up users · actions,)
-    open: Any  # (slots,) the current user
+    rows: Data  # (users · slots,) users who have left
+    warm: Data  # (warm-up users · actions,)
+    open: Data  # (slots,) the current user
     actions: jax.Array  # (slots,) int32, the action of each open row, −1 where it is free
 
 
-def empty(kind: type, *, rows: int, warm: int, slots: int, dimension: int) -> Ledger:
+def empty(kind: type[Data], *, rows: int, warm: int, slots: int, dimension: int) -> Ledger:
     """Return an empty ledger for data of this ``kind``."""
     table = functools.partial(_blank, kind, d=dimension)
     return Ledger(table(rows), table(warm), table(slots), _free(slots))
@@ -98,7 +99,7 @@ def warm_room(ledger: Ledger, context: jax.Array, first: jax.Array, actions: int
     return OUTCOMES - jnp.max(jnp.where(mine, jnp.sum(ledger.warm.weight, axis=-1), 0.0))
 
 
-def open_parts(state: Any) -> list[Any]:
+def open_parts(state: PyTree) -> list[tuple[Data, jax.Array]]:
     """Return the part of every ledger in a state that belongs to the current user alone: the open rows."""
     found = jax.tree.leaves(state, is_leaf=lambda part: isinstance(part, Ledger))
     return [(part.open, part.actions) for part in found if isinstance(part, Ledger)]
@@ -108,7 +109,7 @@ def _rows_of(ledger: Ledger, context: jax.Array) -> jax.Array:
     return jnp.all(ledger.open.x == context, axis=-1) & (ledger.actions >= 0)
 
 
-def row_of(kind: type, seen: Seen) -> Any:
+def row_of(kind: type[Data], seen: Seen) -> Data:
     """Return what was seen as one row of data, without an axis of rows."""
     row = _add(_blank(kind, 1, seen.context.shape[0]), jnp.zeros((), jnp.int32), seen)
     return jax.tree.map(lambda column: column[0], row)
@@ -118,7 +119,7 @@ def _free(slots: int) -> jax.Array:
     return jnp.full(slots, -1, jnp.int32)
 
 
-def _blank(kind: type, rows: int, d: int) -> Any:
+def _blank(kind: type[Data], rows: int, d: int) -> Data:
     x, column = jnp.zeros((rows, d)), jnp.zeros(rows)
     if kind is Stays:
         return Stays(x, column, column, column)
@@ -126,7 +127,7 @@ def _blank(kind: type, rows: int, d: int) -> Any:
     return Rounds(x, singles, singles)
 
 
-def _add(data: Any, row: jax.Array, seen: Seen) -> Any:
+def _add(data: Data, row: jax.Array, seen: Seen) -> Data:
     """Return a small table with what was seen added to ``row``; none where it is negative."""
     # A comparison is faster than a scatter: tables are small, and all trials are updated together.
     here = (jnp.arange(data.x.shape[0]) == row)[:, None]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob._core.records import set_later, with_fields
 from hrprob.lifetime import oracle
@@ -17,7 +18,7 @@ __all__ = ["Oracle"]
 
 
 @register("oracle")
-class Oracle(Policy):
+class Oracle(Policy[tuple[()]]):
     """Select the action of largest true value, the reference for the regret.
 
     Examples
@@ -32,7 +33,7 @@ class Oracle(Policy):
 
     knows_truth: ClassVar[bool] = True
     is_oracle: ClassVar[bool] = True
-    truth: Any = set_later()
+    truth: tuple[np.ndarray, np.ndarray] = set_later()
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with θ* and φ* of this problem."""

@@ -11,10 +11,11 @@ the second the normal–inverse-gamma prior.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen, set_later, with_fields
@@ -41,7 +42,7 @@ class NormalState(NamedTuple):
 
 
 @register("thompson-known-variance")
-class ThompsonKnownVariance(Learner):
+class ThompsonKnownVariance(Learner[NormalState]):
     """Thompson sampling over θ with the true φ given: a bound on what knowing the variance gains.
 
     Parameters
@@ -58,7 +59,7 @@ class ThompsonKnownVariance(Learner):
     knows_truth: ClassVar[bool] = True
 
     scale: float = 1.0
-    truth: Any = set_later()
+    truth: np.ndarray = set_later()
 
     def check(self) -> None:
         """Check the scale."""
@@ -97,7 +98,7 @@ class ThompsonKnownVariance(Learner):
 
 
 @register("thompson-homoscedastic")
-class ThompsonHomoscedastic(Learner):
+class ThompsonHomoscedastic(Learner[NormalState]):
     r"""Thompson sampling over θ and one variance σ² for all contexts.
 
     The prior is :math:`\sigma^2 \sim \text{IG}(a, a f(0))`, with
@@ -119,7 +120,7 @@ class ThompsonHomoscedastic(Learner):
     """
 
     scale: float = 1.0
-    shape: Any = 1.0
+    shape: float = 1.0
     ridge: float = 1.0
 
     def check(self) -> None:
@@ -156,7 +157,9 @@ class ThompsonHomoscedastic(Learner):
             state.squares + seen.squares,
         )
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: NormalState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the posterior mean of θ and the inverse of that of 1/σ²."""
         mean, rest = self._centre(state)
         variance = rest / (self.shape + 0.5 * state.sample_size)
