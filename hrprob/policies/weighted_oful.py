@@ -75,7 +75,7 @@ class PublishedWidth(Width[tuple[()], WeightedState]):
         return 12.0 * spread + 30.0 * ell * self.noise_bound / self.share + jnp.sqrt(precision) * bound
 
 
-class Published(Radius[UncertaintyWeighted]):
+class Published(Radius["UncertaintyWeighted"]):
     """The published radius."""
 
     def width(self, policy: UncertaintyWeighted, known: Known) -> PublishedWidth:
