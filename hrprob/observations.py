@@ -7,7 +7,8 @@ the compiled programs, until they outgrow the padding.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -54,6 +55,8 @@ class Rounds(NamedTuple):
 
 Data = Stays | Rounds
 """What a posterior is conditioned on: sums per stay, or single outcomes."""
+Tables: TypeAlias = "Sequence[tuple[Data, jax.Array | int]]"
+"""Data in buffers of fixed length, each with the number of its rows in use."""
 D = TypeVar("D", bound=Stays | Rounds)
 
 

@@ -39,6 +39,7 @@ class Gaussian(Model):
     '-3.0760'
     """
 
+    has_normal_rounds: ClassVar[bool] = True
     data: ClassVar[type] = Stays
     noise: ClassVar[Noise] = NORMAL
     noise_kind: ClassVar[str] = "normal"

@@ -188,7 +188,8 @@ def _check_numbers(drawn: Draws, table: Table, target: Target) -> None:
         return
     must = "must give draws and densities that are finite numbers"
     with double_precision():
-        tilt = target.prior.log_tilt(*target.coefficients(jnp.ones(target.size)), target.setting)
+        theta, phi = target.coefficients(jnp.ones(target.size))
+        tilt = target.prior.log_tilt(theta, phi, target.setting)
     if not np.isfinite(tilt):
         raise InvalidInput(
             "prior", must, describe(target.prior), "widen it: compared with its ball it is a point"

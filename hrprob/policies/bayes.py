@@ -27,7 +27,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.records import record, set_frozen, set_later, with_fields
 from hrprob._core.types import AsWritten, PyTree
 from hrprob.estimation.posterior.engines import make_engine
-from hrprob.observations import Stays, pad, rounds, stays
+from hrprob.observations import Data, Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
 from hrprob.policies.ledger import EAGER_SLOTS, Ledger
@@ -51,7 +51,7 @@ LEAST_ROWS = 2048
 class BayesState(NamedTuple):
     """The data so far, and the belief that was fitted to them."""
 
-    ledger: Ledger
+    ledger: Ledger[Data]
     belief: PyTree  # of the engine
 
 

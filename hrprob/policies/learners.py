@@ -225,7 +225,7 @@ class WeightedLearner(Learner[WeightedState]):
             seen.sampled,
             seen.total,
             seen.squares,
-            self.known.link,
+            as_affine(self.known.link),
             self.weighting(state, seen.context),
         )
         return WeightedState(*added)
@@ -234,7 +234,7 @@ class WeightedLearner(Learner[WeightedState]):
         """Return the variances by which a stay is weighted, for θ and for φ."""
         known = self.known
         variance = weighted.weighting_variance(
-            state.estimates, context, known.link, known.bounds, self.variance_floor
+            state.estimates, context, as_affine(known.link), known.bounds, self.variance_floor
         )
         return variance, variance
 
@@ -248,4 +248,6 @@ class WeightedLearner(Learner[WeightedState]):
     def moments(self, state: WeightedState, contexts: jax.Array) -> weighted.Moments:
         """Return mean and variance of the outcomes of each context (actions, d), and their sds."""
         known = self.known
-        return weighted.moments(state.estimates, contexts, known.link, known.bounds, self.variance_floor)
+        return weighted.moments(
+            state.estimates, contexts, as_affine(known.link), known.bounds, self.variance_floor
+        )

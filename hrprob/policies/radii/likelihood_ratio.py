@@ -30,6 +30,7 @@ import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.records import record
+from hrprob.estimation import weighted
 from hrprob.estimation.likelihood_ratio import region
 from hrprob.estimation.likelihood_ratio.plug_in import PlugInState, WeightedPredictive
 from hrprob.estimation.weighted import Belief, Estimates
@@ -60,8 +61,8 @@ _GROWTH = 1.1
 class LikelihoodRatioState(NamedTuple):
     """The stays so far, the predictive, Σ ln q, and the set that was last fitted."""
 
-    ledger: Ledger
-    predictive: PlugInState
+    ledger: Ledger[Stays]
+    predictive: PlugInState[weighted.Statistics, weighted.Estimates]
     log_q: jax.Array  # ()
     region: region.Region
 
@@ -116,7 +117,7 @@ class LikelihoodRatioWidth(Width[LikelihoodRatioState, GLSEState]):
         tables = [(closed.rows, jnp.maximum(place + 1, 0) * self.slots)]
         if self.warm_rows:
             tables.append((closed.warm, jnp.asarray(self.warm_rows)))
-        link, bounds = self.known.link, self.known.bounds
+        link, bounds = as_affine(self.known.link), self.known.bounds
 
         def fit(last: region.Region) -> region.Region:
             return region.fit(tables, state.log_q, self.delta, last, link, bounds, self.scale)
@@ -132,7 +133,9 @@ class LikelihoodRatioWidth(Width[LikelihoodRatioState, GLSEState]):
     ) -> jax.Array:
         """Return the largest value of each context (actions, d) over the boundary of the set."""
         known = self.known
-        u, w = region.boundary(state.width.region, contexts, known.link, known.bounds, policy.variance_floor)
+        u, w = region.boundary(
+            state.width.region, contexts, as_affine(known.link), known.bounds, policy.variance_floor
+        )
         values = known.value(u, w, beta)
         # Written out: a reduction over a short axis would not be vectorised over trials.
         return functools.reduce(jnp.maximum, [values[point] for point in range(region.POINTS)])
