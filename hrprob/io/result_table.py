@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat
+from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
 
 import xarray
 
@@ -224,7 +224,7 @@ def _latex(cell: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in cell)
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
+def frame_of(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
     """Return rows of named numbers and texts as a data frame.
 
     Examples
