@@ -32,10 +32,16 @@ def test_calls_that_have_not_begun_are_dropped_when_the_caller_fails():
         go_on.wait(10)
         return "done"
 
-    with pytest.raises(RuntimeError, match="stop"), in_background() as submit:
-        running, waiting = submit(wait), submit(lambda: "never")
-        started.wait(10)
-        threading.Timer(0.05, go_on.set).start()
-        raise RuntimeError("stop")
+    def fail_while_one_runs():
+        with in_background() as submit:
+            calls[:] = [submit(wait), submit(lambda: "never")]
+            started.wait(10)
+            threading.Timer(0.05, go_on.set).start()
+            raise RuntimeError("stop")
+
+    calls = []
+    with pytest.raises(RuntimeError, match="stop"):
+        fail_while_one_runs()
+    running, waiting = calls
     assert running.result() == "done"
     assert waiting.cancelled()
