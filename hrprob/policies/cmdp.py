@@ -44,6 +44,7 @@ class CMDPState(NamedTuple):
     tries: jax.Array  # (cells, actions) users or rounds
     rounds: jax.Array  # (cells, actions)
     departures: jax.Array  # (cells, actions)
+    left: jax.Array  # () all departures
 
 
 @register("cmdp", static=("partition", "tries", "with_beta", "cells"))
@@ -108,7 +109,7 @@ class CMDP(Policy[CMDPState]):
     def init(self) -> CMDPState:
         """Return the state before the first user."""
         nothing = jnp.zeros((self.cells, self.known.actions))
-        return CMDPState(nothing, nothing, nothing)
+        return CMDPState(nothing, nothing, nothing, jnp.zeros(()))
 
     def select(self, state: CMDPState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return an unknown action at random, or the best action of the empirical MDP."""
@@ -139,7 +140,7 @@ class CMDP(Policy[CMDPState]):
 
     def _unknown_and_value(self, state: CMDPState, cell: jax.Array) -> tuple[jax.Array, jax.Array]:
         probability = state.departures[cell] / jnp.maximum(state.rounds[cell], 1.0)
-        unknown = state.tries[cell] < jnp.sqrt(state.departures.sum() + 1.0)
+        unknown = state.tries[cell] < jnp.sqrt(state.left + 1.0)
         return unknown, 1.0 / (1.0 - self.discount * (1.0 - probability))
 
     def update(self, state: CMDPState, seen: Seen) -> CMDPState:
@@ -150,6 +151,7 @@ class CMDP(Policy[CMDPState]):
             state.tries.at[place].add(left if self.tries == "users" else seen.played),
             state.rounds.at[place].add(seen.played),
             state.departures.at[place].add(left),
+            state.left + left,
         )
 
 

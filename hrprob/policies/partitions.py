@@ -23,6 +23,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Source, trial_keys
 from hrprob._core.records import record
 from hrprob._core.types import Array, PyTree
+from hrprob.numerics.choice import first_largest
 from hrprob.problem import Problem
 
 __all__ = ["PARTITIONS", "SAMPLE", "Cells", "Partition"]
@@ -62,7 +63,8 @@ class NearestCentre:
         """Return the cell of the nearest centre."""
         flat = contexts.reshape(-1)
         features = jnp.append(flat, beta) if self.with_beta else flat
-        return jnp.argmin(jnp.sum((self.centres - features) ** 2, axis=-1))
+        # The smallest |c - x|² has the largest c·x - |c|²/2, which is a product of matrices over many trials.
+        return first_largest(self.centres @ features - 0.5 * jnp.sum(self.centres**2, axis=-1))
 
 
 @record(static=("number",))

@@ -51,7 +51,7 @@ from hrprob.simulation.schedule import MOST_TRIALS_IN_BLOCK, Chunk, Schedule, ar
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["bind", "check_policy", "check_problem", "named", "simulate"]
+__all__ = ["bind", "check_policy", "check_problem", "compile_programs", "named", "simulate"]
 
 T = TypeVar("T")
 
@@ -132,15 +132,38 @@ def simulate(
         bound = {name: bind(name, policy, problem, users) for name, policy in chosen.items()}
         for line in slow_policies(bound, users, trials):
             report.note(line)
-        schedule = Schedule(
-            problem,
-            users=users,
-            trials=numbers,
-            warmup=max(policy.warmup for policy in bound.values()),
-            block=MOST_TRIALS_IN_BLOCK if block is None else block,
-        )
+        schedule = _schedule(problem, bound, users, numbers, block)
         _play(problem, bound, schedule, workers or os.cpu_count() or 1, recorder, report, store)
     return recorder.dataset(chosen)
+
+
+def compile_programs(
+    problem: Problem, policies: Mapping[str, Policy], users: int, trials: range, block: int | None = None
+) -> None:
+    """Compile what serves the users of a run, so that a later :func:`simulate` of it need not wait.
+
+    Raises
+    ------
+    InvalidInput
+        If a policy cannot be bound to the problem, as :func:`simulate` would.
+    """
+    bound = {name: bind(name, policy, problem, users) for name, policy in policies.items()}
+    schedule = _schedule(problem, bound, users, trials, block)
+    keys = trial_keys(0, schedule.blocks[0])
+    for policy in bound.values():
+        Play(problem, policy, keys, users).prepare(problem, schedule).result()
+
+
+def _schedule(
+    problem: Problem, bound: Mapping[str, Policy], users: int, trials: range, block: int | None
+) -> Schedule:
+    return Schedule(
+        problem,
+        users=users,
+        trials=trials,
+        warmup=max(policy.warmup for policy in bound.values()),
+        block=MOST_TRIALS_IN_BLOCK if block is None else block,
+    )
 
 
 def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[str, Policy]:
