@@ -12,7 +12,7 @@ from hrprob._core.records import record, set_frozen
 from hrprob._core.types import AsWritten, Numbers
 from hrprob.noise import NORMAL, Noise
 from hrprob.problem.bounds import Bounds
-from hrprob.problem.contexts import Contexts, Finite, Sphere
+from hrprob.problem.contexts import Contexts, Sphere
 from hrprob.problem.known import Known
 from hrprob.problem.levels import Satisfaction, UniformLevels
 from hrprob.problem.links import Affine
@@ -122,7 +122,7 @@ class Problem:
     @property
     def sets(self) -> np.ndarray | None:
         """The context sets (sets, actions, d), where there are finitely many."""
-        return self.contexts.sets if isinstance(self.contexts, Finite) else None
+        return getattr(self.contexts, "finite_sets", None)
 
     def known(self, users: int) -> Known:
         """Return what a policy may know before ``users`` users arrive."""

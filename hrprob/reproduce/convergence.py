@@ -22,6 +22,7 @@ from hrprob._core.types import PyTree
 from hrprob.comparison.estimates import estimate, trials_needed, verdict_above
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import ConfidenceSets
+from hrprob.numerics.directions import unit_vectors
 from hrprob.problem import Problem
 from hrprob.problem.links import AffineLink
 from hrprob.reproduce.claims import Claim
@@ -60,8 +61,7 @@ def measure_errors(
 
 def _sample(problem: Problem, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return contexts (n, d) on the unit sphere and their outcomes (n,)."""
-    x = rng.standard_normal((n, problem.dimension))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x = unit_vectors(rng, (n, problem.dimension))
     sd = np.sqrt(np.maximum(np.asarray(problem.link(x @ np.asarray(problem.phi))), 0.0))
     return x, x @ np.asarray(problem.theta) + sd * rng.standard_normal(n)
 

@@ -27,7 +27,7 @@ shares than that of x itself. Let γ be their mean share (weighted as in the thi
     w = \hat w\,(1 + (\rho - 1)/\gamma), \qquad u = \hat u + h_u \sqrt\rho \cos a,
 
 which is exact to third order along that line. Towards small variances the set reaches further than along the line, and γ is
-halved. This is no proved bound. **Slack**: the half axes are multiplied by :data:`STRETCH`; tests compare the intervals with a constrained search of the set itself.
+halved. This is no proved bound. **Slack**: the half axes are multiplied by :data:`SLACK`; tests compare the intervals with a constrained search of the set itself.
 
 An old region stays valid: the set of an earlier n holds together with all others. So it is fitted again only now and
 then.
@@ -54,13 +54,13 @@ from hrprob.observations import Stays
 from hrprob.problem.bounds import Bounds
 from hrprob.problem.links import AffineLink
 
-__all__ = ["POINTS", "STRETCH", "Ends", "Region", "boundary", "empty", "ends", "fit"]
+__all__ = ["POINTS", "SLACK", "Ends", "Region", "boundary", "empty", "ends", "fit"]
 
 POINTS = 13
 """Points of the boundary per context, from the smallest variance to the largest."""
 
-STRETCH = 1.05
-"""The stated slack: a factor on the radius. 0.9 % of it is for the points, which are corners of a polygon."""
+SLACK = 1.05
+"""The stated slack, a factor on the radius. 0.9 % of it is for the points, which are corners of a polygon."""
 
 # κ: what the balls' own inequalities may cost in b.
 _SHARE = 0.25
@@ -187,7 +187,7 @@ def _points(
     least = jnp.maximum(link(-bounds.phi * length), floor)
     most = jnp.maximum(link(bounds.phi * length), floor)
     w = jnp.clip(link(contract(contexts, region.phi)), least, most)
-    radius = STRETCH * jnp.sqrt(region.squared_radius)
+    radius = SLACK * jnp.sqrt(region.squared_radius)
     half_u = radius * jnp.sqrt(jnp.maximum(quadratic_form(region.theta_covariance, contexts), 0.0))
     toward = contract(region.phi_covariance, contexts[..., None, :])  # Σ_φ x
     spread = jnp.maximum(contract(toward, contexts), 1e-300) * link.slope**2
