@@ -7,7 +7,6 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from hrprob.simulation.progress import print_line
 
@@ -28,7 +27,7 @@ def print_text(text: str) -> None:
     print_line(text, sys.stdout)
 
 
-def print_json(data: Any) -> None:
+def print_json(data: object) -> None:
     """Print plain data as JSON; what JSON does not know is written as its text."""
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str)
     try:
@@ -40,7 +39,7 @@ def print_json(data: Any) -> None:
 
 
 def print_result(
-    arguments: argparse.Namespace, out: object, result: Any, notes: list[str] | None = None
+    arguments: argparse.Namespace, out: object, result: object, notes: list[str] | None = None
 ) -> None:
     """Print the result of a command as JSON, if ``--json`` was given: its folder, its numbers, and notes on them."""
     if arguments.json:

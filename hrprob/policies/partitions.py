@@ -12,7 +12,7 @@ arbitrary      cells that are unrelated to the context, as in the released progr
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Source, trial_keys
 from hrprob._core.records import record
+from hrprob._core.types import Array, PyTree
 from hrprob.numerics.choice import first_largest
 from hrprob.problem import Problem
 
@@ -50,7 +51,7 @@ class Cells(Protocol):
 class NearestCentre:
     """The cell whose centre is nearest to the user's contexts, and β if ``with_beta``."""
 
-    centres: Any  # (cells, actions·d, or one more with β)
+    centres: Array  # (cells, actions·d, or one more with β)
     with_beta: bool = False
 
     @property
@@ -149,12 +150,12 @@ def _sample(problem: Problem, with_beta: bool) -> np.ndarray:
 
 
 @jax.jit
-def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Any:
+def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> PyTree:
     source = Source(keys, users)
     return problem.contexts.draw(source, problem.dimension), problem.satisfaction.draw(source)
 
 
 @jax.jit
-def _place(problem: Problem, drawn: Any) -> jax.Array:
+def _place(problem: Problem, drawn: PyTree) -> jax.Array:
     # Compiled apart from the draws, as for arrivals: see hrprob.problem.contexts.
     return problem.contexts.place(drawn)

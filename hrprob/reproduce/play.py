@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray
@@ -60,7 +60,7 @@ class Reproduction(NamedTuple):
         """Return all verdicts in words, each with whether it agrees with the paper; None where it is undecided."""
         return verdicts_in_words(self.curves, self.claims, self.first_users)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return curves, verdicts, claims and the summaries of all runs, as ``summary.json`` has them."""
         return {
             "curves": [_plain(point._asdict()) for curve in self.curves for point in curve.points],
@@ -81,7 +81,7 @@ def reproduce(
     quick: bool = False,
     resume: bool = False,
     scheduler: str | Scheduler | None = None,
-    prepare: Callable[[], Any] | None = None,
+    prepare: Callable[[], object] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> Reproduction:
@@ -310,7 +310,7 @@ def _write(
     write_manifest(folder, facts | environment())
 
 
-def _curve(curve: CurveVerdict) -> dict[str, Any]:
+def _curve(curve: CurveVerdict) -> dict[str, object]:
     return {
         "panels": curve.panels,
         "policy": curve.policy,
@@ -323,7 +323,7 @@ def _curve(curve: CurveVerdict) -> dict[str, Any]:
     }
 
 
-def _plain(numbers: dict[str, Any]) -> dict[str, Any]:
+def _plain(numbers: dict[str, object]) -> dict[str, object]:
     """Return numbers with None for those that JSON cannot hold."""
     return {
         name: finite_or_none(value) if isinstance(value, float) else value for name, value in numbers.items()

@@ -30,7 +30,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -169,8 +169,8 @@ def _schedule(
 def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[str, Policy]:
     """Return the policies by name; without one, a policy goes by its kind."""
     # Anything may be passed: the annotation is what is checked here.
-    given: Any = [policies] if isinstance(policies, Policy) else policies
-    chosen: dict[Any, Any] = {}
+    given: object = [policies] if isinstance(policies, Policy) else policies
+    chosen: dict[object, object] = {}
     if isinstance(given, Mapping):
         chosen = dict(given)
     elif not isinstance(given, Iterable) or isinstance(given, str | bytes):
@@ -192,10 +192,12 @@ def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[st
         if not isinstance(name, str) or not name:
             raise InvalidInput("policies", "must go by names of text", name, "quote it")
         check_policy(policy, "policies", "must be policies", f"see {name!r}; ")
-    return chosen
+    return cast(dict[str, Policy], chosen)
 
 
-def check_policy(policy: Any, field: str = "policy", must: str = "must be a policy", where: str = "") -> None:
+def check_policy(
+    policy: object, field: str = "policy", must: str = "must be a policy", where: str = ""
+) -> None:
     """Raise unless it is a policy."""
     if isinstance(policy, type) and issubclass(policy, Policy):
         raise InvalidInput(field, must, policy, f"call it: {policy.__name__}()")
@@ -203,7 +205,7 @@ def check_policy(policy: Any, field: str = "policy", must: str = "must be a poli
         raise InvalidInput(field, must, policy, f"{where}`hrprob policies` lists them")
 
 
-def check_problem(problem: Any) -> None:
+def check_problem(problem: object) -> None:
     """Raise unless it is a problem."""
     if not isinstance(problem, Problem):
         raise InvalidInput("problem", "must be a Problem", problem, "for example hrprob.Problem()")
@@ -308,7 +310,7 @@ def _pieces(play: Play, chunk: Chunk) -> list[Piece]:
     return list(play.advance(chunk))
 
 
-def _timed(function: Callable[..., T], *args: Any) -> tuple[T, float]:
+def _timed(function: Callable[..., T], *args: object) -> tuple[T, float]:
     """Call ``function`` in this thread, in double precision; return its result and the seconds it took."""
     with double_precision():
         start = time.perf_counter()
