@@ -44,6 +44,7 @@ from hrprob.noise.sub_gaussian import scale_of
 from hrprob.numerics.products import quadratic_form
 from hrprob.problem import Problem
 from hrprob.problem.links import AffineLink
+from hrprob.problem.links.base import as_affine
 from hrprob.simulation.data_sets import DataSets, gather_blocks
 from hrprob.simulation.truths import Truths
 
@@ -197,7 +198,7 @@ def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> 
             variance_max=largest,
             dimension=problem.dimension,
             ridge=ridge,
-            slope=problem.link.slope,
+            slope=as_affine(problem.link).slope,
             bound=problem.bounds.phi,
             bound_theta=problem.bounds.theta,
             version=version,

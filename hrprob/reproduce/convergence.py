@@ -25,6 +25,7 @@ from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.numerics.directions import unit_vectors
 from hrprob.problem import Problem
 from hrprob.problem.links import AffineLink
+from hrprob.problem.links.base import as_affine
 from hrprob.reproduce.claims import Claim
 
 __all__ = ["Errors", "measure_errors", "remark_2"]
@@ -98,7 +99,7 @@ def remark_2(problem: Problem, errors: Errors | None = None) -> Claim:
         variance_max=float(problem.link(problem.bounds.phi)),
         dimension=problem.dimension,
         ridge=_RIDGE,
-        slope=problem.link.slope,
+        slope=as_affine(problem.link).slope,
         bound=problem.bounds.phi,
     )
     n = measured.sizes.astype(float)
