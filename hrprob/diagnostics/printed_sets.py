@@ -216,7 +216,7 @@ def _known_scale(problem: Problem) -> float:
         return math.inf
 
 
-def radius_of(sets: ConfidenceSets, parameter: str, n: Numbers, delta: Number) -> PyTree:
+def radius_of(sets: ConfidenceSets, parameter: str, n: Numbers, delta: Number) -> jax.Array:
     """Return the radius of the set for θ* or φ* that holds for every n at once."""
     return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
 
@@ -316,7 +316,7 @@ def _dataset(
     def quantile_se(values: np.ndarray) -> np.ndarray:
         return _bootstrap_error(values, 1.0 - delta)
 
-    def mean(leaf: PyTree) -> np.ndarray:
+    def mean(leaf: jax.Array) -> np.ndarray:
         return np.moveaxis(np.nanmean(np.asarray(leaf)[:, kept], axis=0), 0, 1)
 
     by, by_version = ("parameter", "n"), ("parameter", "version", "n")

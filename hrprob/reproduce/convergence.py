@@ -18,7 +18,6 @@ import numpy as np
 
 from hrprob._core.formatting import format_number
 from hrprob._core.precision import double_precision
-from hrprob._core.types import PyTree
 from hrprob.comparison.estimates import estimate, trials_needed, verdict_above
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import ConfidenceSets
@@ -75,7 +74,7 @@ def _errors(
     contexts: jax.Array,
     outcomes: jax.Array,
     sizes: tuple[int, ...],
-) -> PyTree:
+) -> jax.Array:
     """Return the errors of θ̂ and φ̂, of shape (2, replications, sizes)."""
 
     def of_one(x: jax.Array, r: jax.Array) -> jax.Array:
