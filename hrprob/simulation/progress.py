@@ -118,7 +118,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.2g} min" if seconds < 7200 else f"{seconds / 3600:.2g} h"
 
 
-def print_line(line: str, stream: TextIO | None = None) -> None:
+def print_line(line: str, stream: TextIO | None = None, end: str = "\n") -> None:
     r"""Print a line, by default on stderr; control characters and what the stream's encoding lacks are replaced.
 
     Spaces of other kinds, which keep numbers together on pages, become plain ones.
@@ -132,4 +132,4 @@ def print_line(line: str, stream: TextIO | None = None) -> None:
     encoding = stream.encoding or "utf-8"
     line = "".join(" " if unicodedata.category(sign) == "Zs" else sign for sign in line)
     line = "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in line)
-    print(line.encode(encoding, errors="replace").decode(encoding), file=stream, flush=True)
+    print(line.encode(encoding, errors="replace").decode(encoding), end=end, file=stream, flush=True)
