@@ -242,6 +242,15 @@ def test_modules_and_functions_are_short(name: str) -> None:
             assert node.end_lineno - node.lineno + 1 - docstring <= 60, f"{name}.{node.name}"
 
 
+def test_test_modules_are_short() -> None:
+    lengths = {
+        str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines())
+        for top in ("tests", "benchmarks")
+        for file in (ROOT / top).rglob("*.py")
+    }
+    assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
 def says_any(text: str) -> bool:
     """Return whether a module uses ``typing.Any``; the word in a docstring does not count."""
     return any(
