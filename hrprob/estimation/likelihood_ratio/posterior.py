@@ -21,9 +21,15 @@ from hrprob._core.precision import double_precision
 from hrprob._core.records import set_frozen
 from hrprob.estimation.likelihood_ratio.predictives import Predictive, guarded, register
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
-from hrprob.observations import Data, pad
+from hrprob.numerics.buffers import read_rows
+from hrprob.numerics.control_flow import once
+from hrprob.numerics.row_sums import capacity_for
+from hrprob.observations import Data, first_rows, pad
 
 __all__ = ["LaplacePredictive", "PosteriorPredictive", "SMCPredictive"]
+
+# Rows whose densities are averaged together, where many data sets are followed in one program.
+_WINDOW = 32
 
 
 class PosteriorState(NamedTuple):
@@ -102,9 +108,42 @@ class PosteriorPredictive(Predictive):
                     key = jax.random.fold_in(jax.random.key(self.seed), state.rows)
                     # Rows are padded to powers of two, so that few programs are compiled.
                     belief = fit_engine(self.engine, target, pad(rows), key)
-                    due = max(state.rows + 1, math.ceil(state.rows * self.refit))
+                    due = self._next_fit(state.rows)
                     state = PosteriorState(state.rows, due, *self._draw(target, belief, state.rows))
         return state, jnp.asarray(np.concatenate(log_q) if log_q else np.zeros(0))
+
+    def absorb_sets(self, data: Data, model: Any, setting: Any) -> jax.Array:
+        """Return ln q of every row of several data sets, side by side in one program: (sets, rows).
+
+        An engine that follows the data row by row is fitted set by set.
+        """
+        if self.engine.sequential:
+            return super().absorb_sets(data, model, setting)
+        rows = data.x.shape[1]
+        wide = _padded(data, capacity_for(rows + _WINDOW))
+        with double_precision():
+            first, count, fits = self._windows(rows)
+            each = _windows_of_sets(self, self._target(model, setting), wide, first, count, fits)
+        log_q = np.full((data.x.shape[0], rows + _WINDOW), 0.0)
+        for number, (start, length) in enumerate(zip(first, count, strict=True)):
+            log_q[:, start : start + length] = np.asarray(each[:, number, :length])
+        return jnp.asarray(log_q[:, :rows])
+
+    def _windows(self, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the windows of rows between two fits: the first row, how many, and whether a fit comes before it."""
+        windows, row, due = [], 0, 1
+        while row < rows:
+            fits = row == due
+            if fits:
+                due = self._next_fit(row)
+            count = min(_WINDOW, due - row, rows - row)
+            windows.append((row, count, fits))
+            row += count
+        first, count, fits = zip(*windows, strict=True)
+        return np.array(first, np.int32), np.array(count, np.int32), np.array(fits)
+
+    def _next_fit(self, rows: int) -> int:
+        return max(rows + 1, math.ceil(rows * self.refit))
 
     def _target(self, model: Any, setting: Any) -> Any:
         from hrprob.estimation.posterior.target import Target
@@ -153,3 +192,33 @@ def _average(state: PosteriorState, data: Data, model: Any, setting: Any) -> jax
     log_q = jax.nn.logsumexp(each, axis=0) - jnp.log(state.theta.shape[0])
     u, w = setting.moments(jnp.mean(state.theta, axis=0), jnp.mean(state.phi, axis=0), data.x)
     return guarded(log_q, data, state.rows + jnp.arange(data.x.shape[0]), u, w)
+
+
+@jax.jit
+def _windows_of_sets(
+    predictive: PosteriorPredictive, target: Any, data: Data, first: Any, count: Any, fits: Any
+) -> jax.Array:
+    """Return ln q in every window (sets, windows, _WINDOW), by the draws of the last fit before it."""
+    engine, seed = predictive.engine, predictive.seed
+
+    def of_set(data: Data) -> jax.Array:
+        def step(belief: Any, window: Any) -> tuple[Any, jax.Array]:
+            row, _, fit = window
+            belief = once(fit, lambda last: engine.fit(target, [(first_rows(data, row), row)], last), belief)
+            key = jax.random.fold_in(jax.random.key(seed + 1), row)
+            both = _draws(engine, target, belief, jax.random.split(key, predictive.draws))
+            rows = jax.tree.map(lambda leaf: read_rows(leaf, row, _WINDOW), data)
+            return belief, _average(PosteriorState(row, 0, *both), rows, target.model, target.setting)
+
+        begin = engine.init(target, jax.random.key(seed))
+        return jax.lax.scan(step, begin, (first, count, fits))[1]
+
+    return jax.vmap(of_set)(jax.tree.map(jnp.asarray, data))
+
+
+def _padded(data: Data, rows: int) -> Data:
+    """Return data sets (sets, rows, ...) with empty rows added."""
+    missing = rows - data.x.shape[1]
+    return jax.tree.map(
+        lambda leaf: np.pad(np.asarray(leaf), [(0, 0), (0, missing)] + [(0, 0)] * (leaf.ndim - 2)), data
+    )

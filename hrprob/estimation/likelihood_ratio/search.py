@@ -217,4 +217,4 @@ def _start(data: Data, rows: Any, setting: Any) -> region.Region:
     """Return the maximum of the normal likelihood: near the model's own, whatever the model is."""
     first = region.empty(setting.dimension, setting.bounds)
     stays = jax.tree.map(jnp.asarray, sums_of(data))
-    return region.fit([(stays, rows)], 0.0, 0.5, first, setting.link, setting.bounds)
+    return region.maximum([(stays, rows)], first, setting.link, setting.bounds)
