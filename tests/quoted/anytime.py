@@ -6,8 +6,8 @@ import numpy as np
 
 import hrprob
 from hrprob.estimation.likelihood_ratio.paths import log_ratio_paths
-from hrprob.models import Setting, model_for_noise
-from hrprob.simulation.data_sets import Truths, gather_blocks
+from hrprob.models import Setting, Stays, model_for_noise
+from hrprob.simulation.data_sets import Truths, gather, gather_blocks
 
 FIRST, LAST = 10, 10_000
 DELTAS = (0.1, 0.05)
@@ -57,11 +57,55 @@ def missed(noise: str, design: str, sets: int, seed: int = 7) -> dict:
     return found
 
 
+def widths(sets: int = 20, replications: int = 400, n: int = 1000) -> dict:
+    """Return how wide the set is after n rounds that greedy picked in the paper's setting, and errors at that n."""
+    problem = hrprob.Problem()
+    truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
+    data = gather(problem, hrprob.Greedy(), truths, users=640, seed=3, cap=np.inf).stays
+    data = Stays(*(np.asarray(leaf) for leaf in data))
+    rows = [int(np.searchsorted(np.cumsum(rounds), n)) + 1 for rounds in data.rounds]
+    several = [Stays(*(leaf[number, :last] for leaf in data)) for number, last in enumerate(rows)]
+    contexts = np.random.default_rng(0).normal(size=(4, problem.dimension))
+    contexts /= np.linalg.norm(contexts, axis=1, keepdims=True)
+    errors, along = zip(*(_glse_errors(stays, problem.phi, contexts) for stays in several), strict=True)
+    pointwise = 2.0 * np.quantile(np.abs(along), 0.9, axis=0)
+    found: dict = {"n": n, "sets": sets, "pointwise_radius": float(np.quantile(errors, 0.9))}
+    for predictive in ("glse", "weighted"):
+        radii, shares = [], []
+        for stays in several[:sets]:
+            known = hrprob.LikelihoodRatioSet(predictive=predictive).update(stays)
+            radii.append(known.phi_radius())
+            intervals = np.array([known.variance_interval(x) for x in contexts])
+            shares.append((intervals[:, 1] - intervals[:, 0]) / pointwise)
+        found[predictive] = {
+            "radius": _mean_and_se(radii),
+            "largest_radius": float(np.max(radii)),
+            "variance_interval": _mean_and_se(np.mean(shares, axis=1)),
+            "largest_variance_interval": float(np.max(np.mean(shares, axis=0))),
+        }
+    print(found, flush=True)
+    return found
+
+
+def _glse_errors(stays: Stays, phi: np.ndarray, contexts: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the error of the GLSE's φ in the norm of V, and its errors along contexts; λ = 1, f(z) = z + 2."""
+    x, rounds, total, squares = stays
+    V = x.T @ (rounds[:, None] * x) + np.eye(len(phi))
+    u = x @ np.linalg.solve(V, x.T @ total)
+    residuals = squares - 2 * u * total + rounds * u * u
+    away = np.linalg.solve(V, x.T @ (residuals - 2.0 * rounds)) - phi
+    return float(np.sqrt(away @ V @ away)), contexts @ away
+
+
+def _mean_and_se(values) -> dict:
+    return {"mean": float(np.mean(values)), "se": float(np.std(values, ddof=1) / len(values) ** 0.5)}
+
+
 def anytime(
     folder=None, sets: int = 1024
 ) -> dict:  # whole blocks of `gather_blocks`, so that all have one shape
     """Return the shares of data sets in which the truth was ever missed, by outcome, design and predictive."""
-    found: dict = {"sets": sets, "deltas": DELTAS, "first": FIRST, "last": LAST}
+    found: dict = {"sets": sets, "deltas": DELTAS, "first": FIRST, "last": LAST, "widths": widths()}
     for noise in NOISES:
         found[noise] = {}
         for design in DESIGNS:

@@ -65,15 +65,16 @@ __all__ = [
     "boundary",
     "empty",
     "ends",
+    "expand",
     "fit",
     "maximum",
 ]
 
-POINTS = 13
+POINTS = 9
 """Points of the boundary per context, from the smallest variance to the largest."""
 
 STRETCH = 1.1
-"""The stated slack: a factor on the radius. 0.9 % of it is for the points, which are corners of a polygon."""
+"""The stated slack: a factor on the radius. 1.9 % of it is for the points, which are corners of a polygon."""
 
 LEAST_ROUNDS = 128
 """Rounds per dimension below which the region is that of the bounds alone."""
@@ -158,6 +159,17 @@ def fit(
     scale : scalar
         Factor on the radius; with less than 1 nothing is promised.
     """
+    fitted = expand(tables, log_q, delta, start, link, bounds, scale)
+    d = start.theta.shape[-1]
+    # The error of the expansion depends on radius²/n: a scaled set needs fewer rounds.
+    few = _rounds(tables) < LEAST_ROUNDS * d * jnp.minimum(scale, 1.0) ** 2
+    return jax.tree.map(lambda whole, other: jnp.where(few, whole, other), empty(d, bounds), fitted)
+
+
+def expand(
+    tables: Any, log_q: Any, delta: Any, start: Region, link: Any, bounds: Any, scale: Any = 1.0
+) -> Region:
+    """Return the region by its expansion at any number of rounds, also where too few make it inaccurate; as :func:`fit`."""
     found = maximum(tables, start, link, bounds)
     excess = found.squared_radius + _SHARE - log_q - jnp.log(delta)
     # The maximum is above the likelihood of any pair, also where the search was stopped or ended at the ball.
@@ -165,11 +177,7 @@ def fit(
     third = jnp.zeros_like(start.third)
     for data, rows in tables:
         third = third + sum_over_rows(_block_third, data, rows, (found.phi, link), third)
-    fitted = found._replace(third=third, squared_radius=2.0 * excess * scale**2)
-    d = start.theta.shape[-1]
-    # The error of the expansion depends on radius²/n: a scaled set needs fewer rounds.
-    few = _rounds(tables) < LEAST_ROUNDS * d * jnp.minimum(scale, 1.0) ** 2
-    return jax.tree.map(lambda whole, other: jnp.where(few, whole, other), empty(d, bounds), fitted)
+    return found._replace(third=third, squared_radius=2.0 * excess * scale**2)
 
 
 def maximum(tables: Any, start: Region, link: Any, bounds: Any) -> Region:
