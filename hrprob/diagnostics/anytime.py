@@ -208,26 +208,25 @@ def at_least(share: float, count: int, wanted: float) -> bool | None:
 def _verdict(design: str, dataset: xarray.Dataset) -> Verdict:
     """Return the answer in a sentence: who is calibrated, who is valid, and what validity costs."""
     last, wanted = dataset.isel(n=-1), 1.0 - dataset.attrs["delta"]
-    n, quantile = format_number(int(last.n)), float(last["quantile"])
-    parts, valid = [], {}
+    quantile, at_n, up_to_n, widths, valid = float(last["quantile"]), [], [], [], None
     for kind in ("posterior", "rho", "likelihood-ratio"):
         row = last.sel(kind=kind)
-        now, always = (_interval(value, row["count"]) for value in (row.coverage, row.always))
-        valid[kind] = at_least(float(row.always), int(row["count"]), wanted)
-        parts.append(
-            f"the {_LABELS[kind]} contains the truth in {now} of the data sets at this n ({_calibrated(now, wanted)}) and in "
-            f"{always} at all n up to it ({_valid(valid[kind], int(row['count']), wanted)}), with {float(row.radius) / quantile:.3g} times "
-            f"the {percent(wanted)} quantile of the error"
-        )
-    widths = [float(last.radius.sel(kind=kind)) for kind in ("likelihood-ratio", "posterior")]
+        name, count = _LABELS[kind], int(row["count"])
+        now, always = (_interval(value, count) for value in (row.coverage, row.always))
+        valid = at_least(float(row.always), count, wanted)
+        at_n.append(f"{name} {now}, {_calibrated(now, wanted)}")
+        up_to_n.append(f"{name} {always}, {_valid(valid, count, wanted)}")
+        widths.append(f"{name} {float(row.radius) / quantile:.3g}")
+    ratio = float(last.radius.sel(kind="likelihood-ratio")) / float(last.radius.sel(kind="posterior"))
     words = (
-        f"{design} design, n = {n}: {parts[0]}; {parts[1]}; {parts[2]}. Validity for all n costs a radius {widths[0] / widths[1]:.2g} times the "
-        f"posterior's"
+        f"{design} design, how often sets contain the truth ({percent(wanted)} wanted). Calibrated, at n = {format_number(int(last.n))}: "
+        f"{'; '.join(at_n)}. Valid, at all n up to it: {'; '.join(up_to_n)}. Radius over the {percent(wanted)} quantile of the error: "
+        f"{', '.join(widths)}. Validity for all n costs a radius {ratio:.2g} times the posterior's"
     )
     if dataset.attrs["noise"] != "normal":
         words += "; outcomes are not normal, and the set for normal ones promises nothing for them"
         return Verdict(None, words, counts=False)
-    return Verdict(valid["likelihood-ratio"], words, counts=False)
+    return Verdict(valid, words, counts=False)
 
 
 def _calibrated(share: _Share, wanted: float) -> str:
@@ -235,14 +234,14 @@ def _calibrated(share: _Share, wanted: float) -> str:
         return "wider than calibrated"
     if share.high < wanted:
         return "too narrow"
-    return f"calibrated as far as can be seen: {percent(wanted)} is within the interval"
+    return "calibrated as far as can be seen"
 
 
 def _valid(holds: bool | None, count: int, wanted: float) -> str:
     if holds is None:
         # The most hits with which the interval would lie below what is wanted.
         most = int(stats.binom.ppf(_LEVEL, count, wanted)) - 1
-        return f"undecided: {count} data sets would show a coverage of {percent(max(most, 0) / max(count, 1))} or less"
+        return f"undecided ({count} data sets would show {percent(max(most, 0) / max(count, 1))} or less)"
     return "valid" if holds else "not valid"
 
 

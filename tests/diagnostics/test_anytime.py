@@ -42,9 +42,9 @@ class Written:
 @pytest.mark.parametrize(
     ("covered", "count", "good", "words"),
     [
-        (1.0, 64, True, "likelihood-ratio set contains the truth in 98 % [93 %, 100 %]"),
+        (1.0, 64, True, "likelihood-ratio set 98 % [93 %, 100 %], wider than calibrated"),
         (0.7, 64, False, "not valid"),
-        (0.92, 24, None, "undecided: 24 data sets would show a coverage of 75 % or less"),
+        (0.92, 24, None, "undecided (24 data sets would show 75 % or less)"),
     ],
 )
 def test_a_verdict_has_three_ends(covered, count, good, words):

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 import hrprob
-from hrprob.estimation.likelihood_ratio.paths import log_ratio_paths
+from hrprob.estimation.likelihood_ratio.paths import Paths, log_ratio_paths
 from hrprob.models import Setting, Stays, model_for_noise
 from hrprob.simulation.data_sets import Truths, gather, gather_blocks
 
@@ -30,31 +30,36 @@ LAPLACE_ROWS = 1024
 CAP, USERS = 16, 8192
 
 
-def missed(noise: str, design: str, sets: int, seed: int = 7) -> dict:
-    """Return how often each predictive's set ever missed the truth, with sizes."""
+def missed(noise: str, design: str, sets: int, laplace_sets: int, seed: int = 7) -> dict:
+    """Return how often each predictive's set ever missed the truth, with the sizes that were played."""
     problem = hrprob.Problem(noise=NOISES[noise])
     model, setting = model_for_noise(problem.noise), Setting(problem.dimension)
     truths = Truths(np.tile(problem.theta, (sets, 1)), np.tile(problem.phi, (sets, 1)))
     options = {"users": USERS, "seed": seed, "cap": CAP, "enough": LAST, "singles": noise != "normal"}
-    ever: dict[str, list] = {"glse": [], "laplace": []}
-    reached: dict[str, list] = {"glse": [], "laplace": []}
+    several = {"glse": ("glse", None, sets), "laplace": (LAPLACE, LAPLACE_ROWS, laplace_sets)}
+    found: dict[str, list] = {name: [] for name in several}
     for block in gather_blocks(problem, DESIGNS[design], truths, **options):
         data = block.of_kind(model.data)
-        for name, predictive, rows in (("glse", "glse", None), ("laplace", LAPLACE, LAPLACE_ROWS)):
-            some = type(data)(*(np.asarray(leaf)[:, :rows] for leaf in data))
-            paths = log_ratio_paths(predictive, some, model, setting, *block.truths)
-            ever[name].append(np.stack([paths.ever_missed(delta, FIRST, LAST) for delta in DELTAS]))
-            reached[name].append(np.minimum(paths.rounds[:, -1], LAST))
-    found = {}
-    for name in ever:
-        share, rounds = np.concatenate(ever[name], axis=1).mean(axis=1), np.concatenate(reached[name])
-        allowed = [delta + 2 * (delta * (1 - delta) / sets) ** 0.5 for delta in DELTAS]
-        found[name] = {
-            "missed": share.tolist(),
-            "within": [bool(a <= b) for a, b in zip(share, allowed, strict=True)],
-            "rounds": {"least": float(rounds.min()), "mean": float(rounds.mean())},
-        }
-    return found
+        for name, (predictive, rows, most) in several.items():
+            if sum(len(paths.rounds) for paths in found[name]) < most:
+                some = type(data)(*(np.asarray(leaf)[:, :rows] for leaf in data))
+                found[name].append(log_ratio_paths(predictive, some, model, setting, *block.truths))
+    return {name: _summary(paths) for name, paths in found.items()}
+
+
+def _summary(several: list[Paths]) -> dict:
+    """Return the shares that were ever missed, whether each is at most nominal + 2 se, and how long the data sets are."""
+    ever = np.concatenate(
+        [np.stack([paths.ever_missed(delta, FIRST, LAST) for delta in DELTAS]) for paths in several], axis=1
+    )
+    rounds = np.concatenate([np.minimum(paths.rounds[:, -1], LAST) for paths in several])
+    allowed = [delta + 2 * (delta * (1 - delta) / len(rounds)) ** 0.5 for delta in DELTAS]
+    return {
+        "missed": ever.mean(axis=1).tolist(),
+        "within": [bool(share <= most) for share, most in zip(ever.mean(axis=1), allowed, strict=True)],
+        "sets": len(rounds),
+        "rounds": {"least": float(rounds.min()), "mean": float(rounds.mean())},
+    }
 
 
 def widths(sets: int = 20, replications: int = 400, n: int = 1000) -> dict:
@@ -101,15 +106,16 @@ def _mean_and_se(values) -> dict:
     return {"mean": float(np.mean(values)), "se": float(np.std(values, ddof=1) / len(values) ** 0.5)}
 
 
-def anytime(
-    folder=None, sets: int = 1024
-) -> dict:  # whole blocks of `gather_blocks`, so that all have one shape
-    """Return the shares of data sets in which the truth was ever missed, by outcome, design and predictive."""
-    found: dict = {"sets": sets, "deltas": DELTAS, "first": FIRST, "last": LAST, "widths": widths()}
+def anytime(folder=None, sets: int = 1024) -> dict:
+    """Return the shares of data sets in which the truth was ever missed, by outcome, design and predictive.
+
+    1024 data sets are whole blocks of `gather_blocks`, so that all have one shape.
+    """
+    found: dict = {"deltas": DELTAS, "first": FIRST, "last": LAST, "widths": widths()}
     for noise in NOISES:
         found[noise] = {}
         for design in DESIGNS:
             begin = time.process_time()
-            found[noise][design] = missed(noise, design, sets)
+            found[noise][design] = missed(noise, design, sets, laplace_sets=sets)
             print(noise, design, found[noise][design], f"{time.process_time() - begin:.0f} CPU s", flush=True)
     return found
