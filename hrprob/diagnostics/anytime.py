@@ -6,7 +6,7 @@ The numbers come from :mod:`.anytime_sets`, for a fixed design and for the conte
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, SupportsFloat, SupportsInt
 
 import numpy as np
 import xarray
@@ -154,7 +154,7 @@ class Anytime(Diagnostic[AnytimeResult]):
             f"{percent(1 - DELTA)} quantile of the GLSE's error at that n, over data sets.",
         )
 
-    def to_plain(self, result: AnytimeResult) -> Mapping[str, Any]:
+    def to_plain(self, result: AnytimeResult) -> Mapping[str, object]:
         """Return one entry per design, n and set."""
         return {
             "anytime": [
@@ -184,7 +184,7 @@ def _rows(result: AnytimeResult) -> Iterator[tuple[str, int, str, xarray.Dataset
                 yield design, int(n), kind, dataset.sel(n=n, kind=kind)
 
 
-def _interval(share: Any, count: Any) -> _Share:
+def _interval(share: SupportsFloat, count: SupportsInt) -> _Share:
     """Return a share with the interval of Clopper and Pearson."""
     total = int(count)
     hits = round(float(share) * total) if total else 0

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ import numpy as np
 import xarray
 
 from hrprob._core.precision import float64
+from hrprob._core.types import Array, AsWritten, Number, PyTree
 from hrprob.diagnostics.designs import Design, sample_sizes
 from hrprob.diagnostics.posterior_sets import posterior_sets
 from hrprob.diagnostics.printed_sets import printed_sets
@@ -40,6 +41,7 @@ from hrprob.observations import Stays, first_rows
 from hrprob.policies import HRUCB
 from hrprob.policies.base import Seen
 from hrprob.problem import Problem
+from hrprob.problem.links.base import as_affine
 from hrprob.simulation.data_sets import CAP, DataSets, gather_blocks
 from hrprob.simulation.truths import Truths
 
@@ -71,7 +73,7 @@ def compare_promises(
     replications: int,
     fits: int,
     seed: int,
-    prior: Any = "uniform",
+    prior: AsWritten = "uniform",
     report: Callable[[int], None] = lambda users: None,
 ) -> xarray.Dataset:
     """Return coverage and radius of the four sets over kind and n.
@@ -103,9 +105,17 @@ def compare_promises(
     """
     wanted = sample_sizes(most)
     truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
-    options: dict[str, Any] = {"users": design.users, "seed": seed, "cap": math.inf, "enough": most}
     found: list[_Found] = []
-    for block in gather_blocks(design.problem, design.policy, truths, **options, report=report):
+    for block in gather_blocks(
+        design.problem,
+        design.policy,
+        truths,
+        users=design.users,
+        seed=seed,
+        cap=math.inf,
+        enough=most,
+        report=report,
+    ):
         left = fits - sum(len(one.error) for one in found)
         found.append(_compare(problem, block, wanted, delta, max(left, 0), seed, prior))
     every = _Found(*(np.concatenate(leaves, axis=-2) for leaves in zip(*found, strict=True)))
@@ -135,7 +145,13 @@ def _mean(values: np.ndarray) -> np.ndarray:
 
 
 def _compare(
-    problem: Problem, block: DataSets, wanted: np.ndarray, delta: float, fits: int, seed: int, prior: Any
+    problem: Problem,
+    block: DataSets,
+    wanted: np.ndarray,
+    delta: float,
+    fits: int,
+    seed: int,
+    prior: AsWritten,
 ) -> _Found:
     stays = Stays(*(np.asarray(leaf) for leaf in block.stays))  # type: ignore[arg-type]
     model, setting = make_model("gaussian"), Setting.of(problem)
@@ -185,11 +201,11 @@ def _padded(stays: Stays) -> Stays:
 
 
 @jax.jit
-def _glse_along(bound: HRUCB, stays: Stays, phi: Any) -> tuple[jax.Array, jax.Array]:
+def _glse_along(bound: HRUCB, stays: Stays, phi: Array) -> tuple[jax.Array, jax.Array]:
     """Return the error of the GLSE's φ and its calibrated radius, (sets, rows) both."""
 
     def of_set(stays: Stays, phi: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def step(state: Any, row: Any) -> tuple[Any, Any]:
+        def step(state: PyTree, row: tuple[Stays, jax.Array]) -> tuple[PyTree, tuple[jax.Array, jax.Array]]:
             stay, number = row
             seen = Seen(
                 number,
@@ -219,9 +235,9 @@ def _glse_along(bound: HRUCB, stays: Stays, phi: Any) -> tuple[jax.Array, jax.Ar
 
 
 @jax.jit
-def _radii(stays: Stays, rows: Any, log_q: Any, delta: Any, setting: Any) -> jax.Array:
+def _radii(stays: Stays, rows: Array, log_q: Array, delta: Number, setting: Setting) -> jax.Array:
     """Return the largest ‖φ − φ̂‖ in the norm of V over the set's ellipsoid, after some rows: (sets, sizes)."""
-    d, link, bounds = setting.dimension, setting.link, setting.bounds
+    d, link, bounds = setting.dimension, as_affine(setting.link), setting.bounds
 
     def of_set(data: Stays, rows: jax.Array, log_q: jax.Array) -> jax.Array:
         def of_size(rows: jax.Array) -> jax.Array:

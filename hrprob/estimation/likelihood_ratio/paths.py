@@ -5,15 +5,22 @@ The truth has left the set at level δ by round n if ln E has exceeded ln(1/δ) 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.precision import float64
+from hrprob._core.types import Array, AsWritten
 from hrprob.estimation.likelihood_ratio.predictives import make_predictive, sums_of
 from hrprob.observations import Data
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from hrprob.models import Model
+    from hrprob.models.setting import Setting
 
 __all__ = ["Paths", "log_ratio_paths"]
 
@@ -37,7 +44,9 @@ class Paths(NamedTuple):
         return np.asarray(np.any(counted & (self.log_ratio > -np.log(delta)), axis=1))
 
 
-def log_ratio_paths(predictive: Any, data: Data, model: Any, setting: Any, theta: Any, phi: Any) -> Paths:
+def log_ratio_paths(
+    predictive: AsWritten, data: Data, model: Model, setting: Setting, theta: ArrayLike, phi: ArrayLike
+) -> Paths:
     """Return ln E of the truths along the rows of several data sets of one length.
 
     Parameters
@@ -59,7 +68,7 @@ def log_ratio_paths(predictive: Any, data: Data, model: Any, setting: Any, theta
 
 @float64
 @jax.jit
-def _log_p(data: Data, model: Any, setting: Any, theta: Any, phi: Any) -> jax.Array:
+def _log_p(data: Data, model: Model, setting: Setting, theta: Array, phi: Array) -> jax.Array:
     def of_set(data: Data, theta: jax.Array, phi: jax.Array) -> jax.Array:
         each: jax.Array = model.log_likelihood(theta, phi, data, setting)
         return each
