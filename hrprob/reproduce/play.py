@@ -37,6 +37,7 @@ from hrprob.reproduce.first_user import FirstUser, first_users
 from hrprob.reproduce.page import verdicts_in_words, write_page
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.regret_figures import figure_2, figure_index
+from hrprob.reproduce.validity_figure import figure_validity
 from hrprob.scheduling.opening import open_scheduler
 from hrprob.simulation.engine import simulate
 from hrprob.simulation.tasks import Scheduler
@@ -255,6 +256,7 @@ def _draw(
             drawn[f"figure2-{setting}"] = figure_2(title, by_setting[setting], published=published)
     if "index" in runs:
         drawn["index"] = figure_index(runs["index"], _bounds(experiments["index"], runs["index"]))
+        drawn["validity"] = figure_validity(runs["index"])
     return drawn
 
 
