@@ -13,6 +13,7 @@ word                    what it stands for
 ``Numeric``             one of the types of numbers and arrays, the same for argument and result
 ``State``               the state of one policy, estimator or engine, whose class is generic over it
 ``Learned``             the state of the estimator that another class stands on
+``Result``              what a check or a diagnostic computes, whose class is generic over it
 ``PyTree``              any pytree of arrays: where JAX maps over the leaves, or the structure is a caller's own
 ``AsWritten``           a field of a record that a user may write in several forms, of which the record makes one
 ``Decoded``             a value of a decoded document (TOML, JSON), before it is checked
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
     # A class that is generic over its state need not name it: `Policy` alone is a policy with a state of any structure.
 
     State = TypeVar("State", default=Any)
-    Learned = TypeVar("Learned", default=Any)
+    Learned = TypeVar("Learned", contravariant=True, default=Any)
+    Result = TypeVar("Result", default=Any)
 else:
     from typing import TypeVar
 
     State = TypeVar("State")
-    Learned = TypeVar("Learned")
+    Learned = TypeVar("Learned", contravariant=True)
+    Result = TypeVar("Result")
 
 __all__ = [
     "Array",
