@@ -79,7 +79,7 @@ POINTS = 9
 """Points of the boundary per context, from the smallest variance to the largest."""
 
 SLACK = 1.1
-"""The stated slack: a factor on the radius. 1.9 % of it is for the points, which are corners of a polygon."""
+"""The stated slack, a factor on the radius. 1.9 % of it is for the points, which are corners of a polygon."""
 
 LEAST_ROUNDS = 128
 """Rounds per dimension below which the region is that of the bounds alone."""
