@@ -168,9 +168,13 @@ def _with_remainder(
     rules, beta = visit.rules, visit.arrival.beta
 
     def rest(pair: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        probability = rules.satisfaction.reneging_probability(mean, sd * sd, beta, rules.noise)
-        waiting = jnp.log(visit.source.uniform(Purpose.REMAINDER)) / jnp.log1p(-probability)
-        return jnp.asarray(False), pair[1] + jnp.ceil(waiting)
+        # What does not depend on the state of a loop is computed before it, for everybody: so everything here does.
+        needed, before = pair
+        own_mean, own_sd = jnp.where(needed, mean, 0.0), jnp.where(needed, sd, 1.0)
+        probability = rules.satisfaction.reneging_probability(own_mean, own_sd * own_sd, beta, rules.noise)
+        start = jnp.where(needed, jnp.uint32(0), jnp.uint32(1))
+        waiting = jnp.log(visit.source.uniform(Purpose.REMAINDER, (), start)) / jnp.log1p(-probability)
+        return jnp.asarray(False), before + jnp.ceil(waiting)
 
     # A loop that runs at most once: unlike a conditional, it costs nothing in a batch that needs none.
     return lax.while_loop(lambda pair: pair[0], rest, (alive, played))[1]
