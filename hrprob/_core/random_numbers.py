@@ -191,8 +191,10 @@ def bulk_words(
 
 
 @program()
-def _threefry_of_users(keys: tuple[jax.Array, jax.Array], index: jax.Array, users: jax.Array) -> jax.Array:
-    return threefry(keys, (index, users[:, None]))[0]
+def _threefry_of_users(
+    keys: tuple[np.ndarray, np.ndarray], index: np.ndarray, users: np.ndarray
+) -> jax.Array:
+    return threefry(keys, (index, users[:, None]))[0]  # type: ignore[arg-type]
 
 
 @program()

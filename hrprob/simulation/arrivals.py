@@ -108,11 +108,14 @@ def noise_of_rounds(
 
 
 @program()
-def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Any:
+def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> Any:
     """Return what contexts need beside normal vectors, levels and noise."""
-    source, contexts = Source(keys, users), problem.contexts
-    bulk = isinstance(contexts, NormalVectors)
-    drawn = contexts.draw_more(source) if bulk else contexts.draw(source, problem.dimension)
+    source, contexts = Source(keys, jnp.asarray(users)), problem.contexts
+    drawn: Any
+    if isinstance(contexts, NormalVectors):
+        drawn = contexts.draw_more(source)
+    else:
+        drawn = contexts.draw(source, problem.dimension)
     return drawn, problem.satisfaction.draw(source), problem.noise.draw(source, BLOCK_OF_ROUNDS)
 
 

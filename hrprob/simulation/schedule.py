@@ -86,7 +86,9 @@ class Schedule:
         self.block_size = -(-len(trials) // blocks)
         self.blocks = [np.arange(first, first + self.block_size) for first in trials[:: self.block_size]]
         numbers = problem.contexts.actions * problem.dimension * self.block_size
-        fitting = max(LEAST_CHUNK, min(MOST_CONTEXT_NUMBERS // numbers, longest_chunk or MOST_CONTEXT_NUMBERS))
+        fitting = max(
+            LEAST_CHUNK, min(MOST_CONTEXT_NUMBERS // numbers, longest_chunk or MOST_CONTEXT_NUMBERS)
+        )
         wanted = max(SHORTEST_CHUNK, users + warmup)
         self.chunk_size = min(1 << (wanted - 1).bit_length(), 1 << (fitting.bit_length() - 1))
         # A context and two more numbers (its value, its standard deviation) of every action, in doubles.

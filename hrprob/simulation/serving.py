@@ -22,12 +22,11 @@ from jax import lax
 
 from hrprob import lifetime
 from hrprob._core.random_numbers import Purpose, Source
-from hrprob.numerics.control_flow import once
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
 
-__all__ = ["MOST_ROUNDS", "Learning", "Served", "Visit", "blank_seen", "serve"]
+__all__ = ["MOST_ROUNDS", "Learning", "Served", "Visit", "blank_seen", "serve", "warm_up"]
 
 MOST_ROUNDS = 2**16
 
@@ -55,8 +54,6 @@ class Visit(NamedTuple):
     user: jax.Array  # () number of users arrived so far, this one and the warm-up included
     arrival: Arrivals
     source: Source
-    # Whether this is a warm-up user; None in a run without any, whose program has no code for them.
-    warming: jax.Array | None = None
 
     @property
     def level(self) -> jax.Array:
@@ -76,16 +73,25 @@ class _Stay(NamedTuple):
 
 
 def serve(visit: Visit, learning: Learning) -> tuple[Learning, Served, Seen | None]:
-    """Serve one user; return what the policy saw of the stay too, if it kept one action throughout.
-
-    For a warm-up user only the returned ``Learning`` has a meaning.
-    """
+    """Serve one user; return what the policy saw of the stay too, if it kept one action throughout."""
     seen: Seen | None = None
     if visit.policy.eager:
         learned, served = _serve_by_round(visit, learning)
     else:
         learned, served, seen = _serve_lazily(visit, learning)
     return learned._replace(state=visit.policy.depart(learned.state, visit.user)), served, seen
+
+
+def warm_up(visit: Visit, learning: Learning) -> Learning:
+    """Serve a warm-up user, a new uniformly random action every round; the policy learns from every one."""
+    actions = visit.arrival.mean.shape[0]
+
+    def at_random(_: Any, played: jax.Array) -> jax.Array:
+        return jnp.floor(actions * visit.source.uniform(Purpose.WARMUP, (), played)).astype(jnp.int32)
+
+    free = jnp.zeros_like(visit.arrival.mean)
+    learned = _play_rounds(visit, learning, at_random, free).learning
+    return learned._replace(state=visit.policy.depart(learned.state, visit.user))
 
 
 def blank_seen(visit: Visit) -> Seen:
@@ -96,10 +102,7 @@ def blank_seen(visit: Visit) -> Seen:
 
 
 def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, Seen]:
-    rules, policy, user, arrival, source, warming = visit
-    if warming is not None:
-        # A loop that runs at most once: a conditional would copy the state for every user.
-        learning = once(warming, lambda before: _warm_up(visit, before), learning)
+    rules, policy, user, arrival, source = visit
     action = policy.select(learning.state, source.key(Purpose.POLICY), arrival.contexts, visit.level).astype(
         jnp.int32
     )
@@ -119,12 +122,7 @@ def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, S
     )
     length = _with_remainder(visit, stay.alive, stay.played, mean, sd)
     seen = _see(visit, action, stay._replace(alive=jnp.asarray(False), played=length), outcomes)
-
-    def learn(before: Learning) -> Learning:
-        return Learning(policy.update(before.state, seen), before.sample_size + stay.sampled)
-
-    # A warm-up user has been served above, and nothing is learned from the stay drawn here.
-    learned = learn(learning) if warming is None else once(~warming, learn, learning)
+    learned = Learning(policy.update(learning.state, seen), learning.sample_size + stay.sampled)
     cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
     return learned, Served(action, length, cost), seen
 
@@ -192,13 +190,12 @@ class _Round(NamedTuple):
 
 
 def _serve_by_round(visit: Visit, learning: Learning) -> tuple[Learning, Served]:
-    rules, policy, _, arrival, source, warming = visit
+    rules, policy, _, arrival, source = visit
     root = source.key(Purpose.POLICY)
 
     def choose(state: Any, played: jax.Array) -> jax.Array:
         key = jax.random.fold_in(root, played.astype(jnp.uint32))
-        action = policy.select(state, key, arrival.contexts, visit.level).astype(jnp.int32)
-        return action if warming is None else once(warming, lambda _: _at_random(visit, played), action)
+        return policy.select(state, key, arrival.contexts, visit.level).astype(jnp.int32)
 
     # Outside the loop, which then only adds: how a product and a sum are rounded together
     # depends on how many trials a block has.
@@ -212,23 +209,11 @@ def _serve_by_round(visit: Visit, learning: Learning) -> tuple[Learning, Served]
     return end.learning, Served(end.first, length, end.cost + jnp.where(end.alive, rest, 0.0))
 
 
-def _warm_up(visit: Visit, learning: Learning) -> Learning:
-    """Serve a warm-up user; the length of the stay and its cost are not used."""
-    free = jnp.zeros_like(visit.arrival.mean)
-    return _play_rounds(visit, learning, lambda _, played: _at_random(visit, played), free).learning
-
-
-def _at_random(visit: Visit, played: jax.Array) -> jax.Array:
-    """Return the action of a warm-up user's round: a new uniformly random one every round."""
-    actions = visit.arrival.mean.shape[0]
-    return jnp.floor(actions * visit.source.uniform(Purpose.WARMUP, (), played)).astype(jnp.int32)
-
-
 def _play_rounds(
     visit: Visit, learning: Learning, choose: Callable[[Any, jax.Array], jax.Array], costs: jax.Array
 ) -> _Round:
     """Play a stay round by round; ``costs`` (actions,) are those of one round."""
-    rules, policy, user, arrival, source, _ = visit
+    rules, policy, user, arrival, source = visit
 
     def play(now: _Round) -> _Round:
         action = choose(now.learning.state, now.played)
