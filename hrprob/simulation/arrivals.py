@@ -6,7 +6,7 @@ block of trials, and every policy meets the same. The trials are on the last axi
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ import numpy as np
 from hrprob._core.compiled import program
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Purpose, Source, bulk_normals, bulk_words, widened
+from hrprob._core.types import PyTree
 from hrprob.lifetime import oracle
 from hrprob.problem.contexts.base import NormalVectors
 from hrprob.problem.problem import Problem
@@ -48,9 +49,9 @@ class Arrivals(NamedTuple):
             *[(actions,)] * 3,
             (),
         ]
-        numbers: Any = jax.ShapeDtypeStruct((users,), np.dtype(np.uint32))
-        floats: Any = [jax.ShapeDtypeStruct((users, *shape, trials), np.dtype(float)) for shape in inner]
-        return cls(numbers, *floats)
+        numbers = jax.ShapeDtypeStruct((users,), np.dtype(np.uint32))
+        floats = [jax.ShapeDtypeStruct((users, *shape, trials), np.dtype(float)) for shape in inner]
+        return cls(numbers, *floats)  # type: ignore[arg-type]  # shapes stand for the arrays
 
 
 def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> Arrivals:
@@ -108,10 +109,10 @@ def noise_of_rounds(
 
 
 @program()
-def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> Any:
+def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> PyTree:
     """Return what contexts need beside normal vectors, levels and noise."""
     source, contexts = Source(keys, jnp.asarray(users)), problem.contexts
-    drawn: Any
+    drawn: PyTree
     if isinstance(contexts, NormalVectors):
         drawn = contexts.draw_more(source)
     else:
@@ -120,7 +121,7 @@ def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array 
 
 
 @program()
-def _arrive(problem: Problem, drawn: Any, beta: jax.Array) -> tuple[jax.Array, ...]:
+def _arrive(problem: Problem, drawn: PyTree, beta: jax.Array) -> tuple[jax.Array, ...]:
     """Return contexts, mean, standard deviation and value of every action."""
     if isinstance(problem.contexts, NormalVectors):
         shape = beta.shape[0], problem.contexts.actions, problem.dimension, beta.shape[1]

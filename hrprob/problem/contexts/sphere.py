@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 
+from hrprob._core.types import PyTree
 from hrprob.problem.contexts.base import NormalVectors, register, unit
 
 __all__ = ["Sphere"]
@@ -26,6 +25,6 @@ class Sphere(NormalVectors):
     20
     """
 
-    def arrange(self, vectors: jax.Array, more: Any) -> jax.Array:
+    def arrange(self, vectors: jax.Array, more: PyTree) -> jax.Array:
         """Return the vectors, each divided by its norm."""
         return unit(vectors)
