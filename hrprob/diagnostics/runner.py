@@ -163,6 +163,7 @@ def diagnose(
     finished : callable
         Called in this thread with each diagnostic that is done and its result, while others still run.
     """
+    study.problem.check_still("posteriors are compared with one truth per data set")
     chosen = make_diagnostics(diagnostics)
     needs = list(dict.fromkeys(name for one in chosen for name in one.needs))
     steps = Steps(say, progress)

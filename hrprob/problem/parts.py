@@ -7,6 +7,7 @@ from typing import Any
 from hrprob._core.registry import Registry
 from hrprob.noise import NOISES
 from hrprob.problem.contexts import CONTEXTS
+from hrprob.problem.drift import DRIFTS
 from hrprob.problem.levels import LEVELS
 from hrprob.problem.links import LINKS
 from hrprob.problem.objectives import OBJECTIVES
@@ -19,4 +20,5 @@ PARTS: dict[str, Registry[Any]] = {
     "objective": OBJECTIVES,
     "contexts": CONTEXTS,
     "satisfaction": LEVELS,
+    "drift": DRIFTS,
 }

@@ -108,14 +108,19 @@ def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array)
         problem.contexts.draw(source, problem.dimension),
         problem.satisfaction.draw(source),
         problem.noise.draw(source, BLOCK_OF_ROUNDS),
+        None if problem.drift is None else problem.drift.draw(source, problem.dimension),
     )
 
 
 @program()
-def _arrive(problem: Problem, users: jax.Array, drawn: Any, beta: jax.Array, noise: jax.Array) -> Arrivals:
-    contexts = problem.contexts.place(drawn)
-    mean = _along(contexts, problem.theta)
-    variance = problem.link(_along(contexts, problem.phi))
+def _arrive(
+    problem: Problem, users: jax.Array, drawn: Any, beta: jax.Array, noise: jax.Array, drift: Any
+) -> Arrivals:
+    contexts, theta, phi = problem.contexts.place(drawn), problem.theta, problem.phi
+    if problem.drift is not None:
+        theta, phi = (problem.drift.truth(start, drift, place) for place, start in enumerate((theta, phi)))
+    mean = _along(contexts, theta)
+    variance = problem.link(_along(contexts, phi))
     # A bound that is met exactly can leave a variance of −1e-17.
     variance = jnp.maximum(variance, 0.0)
     value = problem.value(mean, variance, beta[:, None])

@@ -19,6 +19,7 @@ from tests.quoted import extensions
 from tests.quoted.calibration import calibrated_coverage
 from tests.quoted.checks import checks
 from tests.quoted.explanations import explanations
+from tests.quoted.logs import logs
 
 ROOT = Path(__file__).parents[2]
 
@@ -171,6 +172,7 @@ SOURCES = {
     "explanations": Source(
         [], explanations, "why the extensions gain or lose: the truth known, and runs with one thing changed"
     ),
+    "logs": Source([], logs, "coverage of intervals from simulated logs, 1000 per design"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
     "checks": Source([], checks, "faults that `check` finds, and false alarms, 20 data sets each"),
 }

@@ -151,6 +151,7 @@ class LikelihoodRatio(Radius):
 
     needs_phi: ClassVar[bool] = True
     takes_scale: ClassVar[bool] = True
+    needs_all_rounds: ClassVar[bool] = True
 
     def width(self, policy: Any, known: Known) -> LikelihoodRatioWidth:
         """Return the width with room for these users."""
