@@ -19,6 +19,7 @@ from tests.quoted import extensions
 from tests.quoted.calibration import calibrated_coverage
 from tests.quoted.checks import checks
 from tests.quoted.explanations import explanations
+from tests.quoted.forgetting import forgetting
 from tests.quoted.logs import logs
 
 ROOT = Path(__file__).parents[2]
@@ -171,6 +172,9 @@ SOURCES = {
     "extensions": Source([], extensions.play_all, "experiments/extensions/*.toml, one `hrprob run` each"),
     "explanations": Source(
         [], explanations, "why the extensions gain or lose: the truth known, and runs with one thing changed"
+    ),
+    "forgetting": Source(
+        [], forgetting, "experiments/drift/rotating.toml, three drifts and none, 20 × 20 000 users"
     ),
     "logs": Source([], logs, "coverage of intervals from simulated logs, 1000 per design"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
