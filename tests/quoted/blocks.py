@@ -5,6 +5,7 @@ from pathlib import Path
 from hrprob.comparison.growth import measured_error_rates
 from hrprob.theory.findings import failure_interval
 from tests.quoted.formats import number, ratio, with_error, with_interval
+from tests.quoted.logs import LOGS
 
 SUITE = Path(__file__).parents[2] / "experiments" / "suite"
 DEFAULT = "contextual-ids"
@@ -186,8 +187,12 @@ def logs(recorded):
     rows = []
     for design, methods in recorded["logs"]["values"].items():
         for method, found in methods.items():
-            told = found["logs"] >= 100
-            shares = {"mean": 100 * found["share"], "low": 100 * found["low"], "high": 100 * found["high"]} if told else {}
+            told = found["logs"] >= LOGS // 10
+            shares = (
+                {"mean": 100 * found["share"], "low": 100 * found["low"], "high": 100 * found["high"]}
+                if told
+                else {}
+            )
             rows.append(
                 [
                     design if method == "replay" else "",

@@ -16,7 +16,7 @@ CASES = {
     "lazy logger, stays cut off": Case(False, 0.5, 0.1),
 }
 METHODS = ("replay", "ips", "self-normalised", "doubly-robust")
-HORIZON, USERS, LOGS = 5, 2000, 1000
+HORIZON, USERS, LOGS = 5, 2000, 200
 # Thresholds of refusal were chosen on logs of stream 7.
 STREAM = 24
 

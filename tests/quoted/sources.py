@@ -176,7 +176,7 @@ SOURCES = {
     "forgetting": Source(
         [], forgetting, "experiments/drift/rotating.toml, three drifts and none, 20 × 20 000 users"
     ),
-    "logs": Source([], logs, "coverage of intervals from simulated logs, 1000 per design"),
+    "logs": Source([], logs, "coverage of intervals from simulated logs, 200 per design"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
     "checks": Source([], checks, "faults that `check` finds, and false alarms, 20 data sets each"),
 }

@@ -13,7 +13,7 @@ from hrprob.live.evaluation.anytime import anytime_interval
 from hrprob.live.evaluation.evaluate import CANNOT_TELL
 from hrprob.live.evaluation.weights import make_weights
 from tests.live.evaluation.simulated import ACTIONS, Case, draw_log, target, truth
-from tests.quoted.logs import CASES, HORIZON, METHODS, coverage_of, target_on
+from tests.quoted.logs import CASES, HORIZON, LOGS, METHODS, coverage_of, target_on
 
 
 def plain_weights(log, aim, horizon):
@@ -181,6 +181,7 @@ def test_intervals_cover_or_are_refused(name):
     shares = coverage_of(CASES[name])
     always = shares.pop("anytime", None)
     for method, found in shares.items():
-        # Of 1000 logs, the share of intervals that cover has a standard error of 0.7 %.
-        assert found["logs"] < 100 or 0.93 <= found["share"] <= 0.97, (method, found)
+        # Of 200 logs, the share of intervals that cover has a standard error of 1.5 %: refused for a tenth of the logs
+        # or fewer, or not significantly outside 93 to 97 %.
+        assert found["logs"] < LOGS // 10 or (found["high"] >= 0.93 and found["low"] <= 0.97), (method, found)
     assert always is None or always["share"] >= 0.95
