@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.types import AsWritten
 from hrprob.data.joining import JoinedContexts
 from hrprob.noise import Residuals
 from hrprob.problem import Finite, Normal, Problem
@@ -19,10 +20,10 @@ __all__ = ["fitted_problem", "standardised_residuals"]
 
 def fitted_problem(
     posterior: Posterior,
-    contexts: JoinedContexts | Any,
+    contexts: JoinedContexts | AsWritten,
     *,
-    satisfaction: Any = None,
-    noise: Any = "normal",
+    satisfaction: AsWritten = None,
+    noise: AsWritten = "normal",
     smoothing: float = 0.2,
 ) -> Problem:
     """Return the problem in which the posterior means of a fit are the truth.

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.types import AsWritten
 
 __all__ = ["JoinedContexts", "join_contexts"]
 
@@ -42,7 +43,7 @@ class JoinedContexts:
     features: tuple[str, ...]
     scale: float
 
-    def served(self, actions: Any) -> np.ndarray:
+    def served(self, actions: ArrayLike) -> np.ndarray:
         """Return the contexts (users, d) of the actions that people received, numbers from 0.
 
         Examples
@@ -65,7 +66,9 @@ class JoinedContexts:
         return rows
 
 
-def join_contexts(users: Any, actions: Any, *, products: bool = False, clip: float = 3.0) -> JoinedContexts:
+def join_contexts(
+    users: AsWritten, actions: AsWritten, *, products: bool = False, clip: float = 3.0
+) -> JoinedContexts:
     """Return the contexts user ⊕ action of people and actions.
 
     Parameters
@@ -107,7 +110,7 @@ def join_contexts(users: Any, actions: Any, *, products: bool = False, clip: flo
     return JoinedContexts(contexts / scale, tuple(name for group in names for name in group), scale)
 
 
-def _matrix(field: str, given: Any) -> np.ndarray:
+def _matrix(field: str, given: AsWritten) -> np.ndarray:
     """Return features as an array of two axes, or raise."""
     remedy = "give one row per entry and one numeric column per feature; leave out or fill in what is missing"
     try:
@@ -129,7 +132,7 @@ def _standardised(features: np.ndarray, clip: float) -> np.ndarray:
     return np.clip(centred, -clip, clip)
 
 
-def _names(given: Any, number: int, letter: str) -> Sequence[str]:
+def _names(given: object, number: int, letter: str) -> Sequence[str]:
     columns = getattr(given, "columns", None)
     if columns is not None:
         return [str(name) for name in columns]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from hrprob import plot
+from hrprob._core.types import Decoded, PyTree
 from hrprob.diagnostics.base import Diagnostic
 from hrprob.diagnostics.report import draw_figures, write_data, write_summary
 from hrprob.diagnostics.runner import Diagnosis, diagnose
@@ -23,9 +23,9 @@ def diagnose_experiment(
     out: str | Path,
     *,
     policy: str | None = None,
-    engine: Any = None,
+    engine: object = None,
     quick: bool = False,
-    fit_as: Mapping[str, Any] | None = None,
+    fit_as: Mapping[str, Decoded] | None = None,
     command: list[str] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
@@ -67,7 +67,7 @@ def diagnose_experiment(
             say("QUICK: too few data sets to detect small differences; this shows that it works.")
         with plot.save_in_background() as save:
 
-            def draw(diagnostic: Diagnostic[Any], result: Any) -> None:
+            def draw(diagnostic: Diagnostic[PyTree], result: PyTree) -> None:
                 # Figures are drawn while diagnostics that take longer still run.
                 for name, figure in draw_figures(diagnostic, result):
                     save(figure, folder, name)

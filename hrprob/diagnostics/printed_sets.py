@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,7 @@ from jax import lax
 
 from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import float64
+from hrprob._core.types import Number, Numbers, PyTree
 from hrprob.diagnostics.designs import Design, sample_sizes
 from hrprob.diagnostics.glse_by_data_set import check_affine
 from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
@@ -42,6 +43,7 @@ from hrprob.models import Setting, Stays, make_model, make_prior
 from hrprob.noise.sub_gaussian import scale_of
 from hrprob.numerics.products import quadratic_form
 from hrprob.problem import Problem
+from hrprob.problem.links import AffineLink
 from hrprob.simulation.data_sets import DataSets, gather_blocks
 from hrprob.simulation.truths import Truths
 
@@ -85,7 +87,7 @@ def compare_sets(
     fits: int = 32,
     seed: int = 0,
     variance_max: float | None = None,
-    prior: Any = "uniform",
+    prior: object = "uniform",
     report: Callable[[int], None] = lambda users: None,
 ) -> xarray.Dataset:
     """Return the printed sets, the errors over replications and the posterior, along n.
@@ -213,13 +215,13 @@ def _known_scale(problem: Problem) -> float:
         return math.inf
 
 
-def radius_of(sets: ConfidenceSets, parameter: str, n: Any, delta: Any) -> Any:
+def radius_of(sets: ConfidenceSets, parameter: str, n: Numbers, delta: Number) -> PyTree:
     """Return the radius of the set for θ* or φ* that holds for every n at once."""
     return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
 
 
 @jax.jit
-def _radii(sets: dict[str, ConfidenceSets], n: Any, delta: Any) -> dict[str, dict[str, jax.Array]]:
+def _radii(sets: dict[str, ConfidenceSets], n: Numbers, delta: Number) -> dict[str, dict[str, jax.Array]]:
     """Return all radii, by version and parameter, in one compiled program."""
     return {
         version: {parameter: radius_of(one, parameter, n, delta) for parameter in PARAMETERS}
@@ -268,10 +270,10 @@ def _errors_at(
 
 
 @jax.jit
-def _errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: Any, link: Any) -> _Path:
+def _errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: Number, link: AffineLink) -> _Path:
     d = theta.shape[0]
 
-    def one(state: Any, row: Stays, theta: jax.Array, phi: jax.Array) -> Any:
+    def one(state: PyTree, row: Stays, theta: jax.Array, phi: jax.Array) -> PyTree:
         statistics, inverse = state
         statistics = glse.add(statistics, *row)
         inverse = glse.sherman_morrison(inverse, row.x, row.rounds)
@@ -313,7 +315,7 @@ def _dataset(
     def quantile_se(values: np.ndarray) -> np.ndarray:
         return _bootstrap_error(values, 1.0 - delta)
 
-    def mean(leaf: Any) -> np.ndarray:
+    def mean(leaf: PyTree) -> np.ndarray:
         return np.moveaxis(np.nanmean(np.asarray(leaf)[:, kept], axis=0), 0, 1)
 
     by, by_version = ("parameter", "n"), ("parameter", "version", "n")

@@ -20,13 +20,14 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import check_number
 from hrprob._core.records import record, set_frozen
+from hrprob._core.types import Number, PyTree
 from hrprob.numerics.control_flow import once
 
 __all__ = ["BLOCKS", "Discount", "Forgetting", "Memory", "Window"]
@@ -34,23 +35,21 @@ __all__ = ["BLOCKS", "Discount", "Forgetting", "Memory", "Window"]
 BLOCKS = 32
 """How many blocks of users a window has."""
 
-Sums = TypeVar("Sums")
-
 
 class Memory(NamedTuple):
     """Sums over past users, and what is needed to forget some of them."""
 
     user: jax.Array  # () the number of the newest user
-    recent: Any  # sums: discounted, or of the users of the newest block
-    older: Any = ()  # of a window: sums over its closed blocks
-    blocks: Any = ()  # of a window: the sums of each of them, each leaf (BLOCKS, ...)
-    numbers: Any = ()  # of a window: (BLOCKS,) the number of the block in each place
+    recent: PyTree  # sums: discounted, or of the users of the newest block
+    older: PyTree = ()  # of a window: sums over its closed blocks
+    blocks: PyTree = ()  # of a window: the sums of each of them, each leaf (BLOCKS, ...)
+    numbers: PyTree = ()  # of a window: (BLOCKS,) the number of the block in each place
 
 
 class Forgetting(Protocol):
     """What a learner asks of a way to forget."""
 
-    def begin(self, nothing: Any) -> Memory:
+    def begin(self, nothing: PyTree) -> Memory:
         """Return the memory before the first user; ``nothing`` are the sums of no user."""
         ...
 
@@ -58,7 +57,7 @@ class Forgetting(Protocol):
         """Return the memory when ``user`` is the newest; the user's rounds are added to ``recent``."""
         ...
 
-    def total(self, memory: Memory) -> Any:
+    def total(self, memory: Memory) -> PyTree:
         """Return the sums over all that is remembered."""
         ...
 
@@ -78,7 +77,7 @@ class Discount:
     1.75
     """
 
-    factor: Any
+    factor: Number
 
     def __post_init__(self) -> None:
         remedy = (
@@ -87,7 +86,7 @@ class Discount:
         factor = check_number("discount", self.factor, low=0, high=1, open_low=True, remedy=remedy)
         set_frozen(self, factor=factor)
 
-    def begin(self, nothing: Any) -> Memory:
+    def begin(self, nothing: PyTree) -> Memory:
         """Return the memory before the first user."""
         return Memory(jnp.zeros(()), jax.tree.map(jnp.asarray, nothing))
 
@@ -97,7 +96,7 @@ class Discount:
         weight = self.factor ** (newest - memory.user)
         return memory._replace(user=newest, recent=jax.tree.map(lambda leaf: weight * leaf, memory.recent))
 
-    def total(self, memory: Memory) -> Any:
+    def total(self, memory: Memory) -> PyTree:
         """Return the discounted sums."""
         return memory.recent
 
@@ -117,13 +116,13 @@ class Window:
     5.0
     """
 
-    users: Any
+    users: Number
 
     def __post_init__(self) -> None:
         remedy = "it is the number of users that are remembered"
         set_frozen(self, users=check_number("window", self.users, low=1, remedy=remedy))
 
-    def begin(self, nothing: Any) -> Memory:
+    def begin(self, nothing: PyTree) -> Memory:
         """Return the memory before the first user: all places are empty."""
         sums = jax.tree.map(jnp.asarray, nothing)
         places = jax.tree.map(lambda leaf: jnp.zeros((BLOCKS, *leaf.shape)), sums)
@@ -135,7 +134,7 @@ class Window:
         due = self._block(newest) > self._block(memory.user)
         return once(due, lambda before: self._next_block(before, newest), memory)._replace(user=newest)
 
-    def total(self, memory: Memory) -> Any:
+    def total(self, memory: Memory) -> PyTree:
         """Return the sums over closed blocks and the newest one."""
         return jax.tree.map(jnp.add, memory.older, memory.recent)
 

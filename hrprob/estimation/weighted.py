@@ -43,17 +43,20 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from hrprob._core.precision import float64
+from hrprob._core.types import Number
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract, quadratic_form
+from hrprob.problem.bounds import Bounds
+from hrprob.problem.links import AffineLink
 
 __all__ = [
     "Belief",
@@ -114,7 +117,7 @@ class Moments(NamedTuple):
     w_sd: jax.Array  # (...)
 
 
-def empty(dimension: int, bounds: Any) -> tuple[Statistics, Estimates]:
+def empty(dimension: int, bounds: Bounds) -> tuple[Statistics, Estimates]:
     """Return the statistics and beliefs before the first stay: no data, and the priors.
 
     Examples
@@ -137,10 +140,10 @@ def add(
     statistics: Statistics,
     estimates: Estimates,
     x: jax.Array,
-    rounds: Any,
-    total: Any,
-    squares: Any,
-    link: Any,
+    rounds: Number,
+    total: Number,
+    squares: Number,
+    link: AffineLink,
     variances: tuple[jax.Array, jax.Array],
 ) -> tuple[Statistics, Estimates]:
     """Add one stay: a number of rounds under one context.
@@ -182,9 +185,9 @@ def with_precision(statistics: Statistics) -> SumsWithPrecision:
 def add_sums(
     sums: SumsWithPrecision,
     x: jax.Array,
-    rounds: Any,
-    total: Any,
-    squares: Any,
+    rounds: Number,
+    total: Number,
+    squares: Number,
     variances: tuple[jax.Array, jax.Array],
 ) -> SumsWithPrecision:
     """Return the sums with one stay added, as :func:`add` does, without estimates."""
@@ -195,7 +198,7 @@ def add_sums(
     return SumsWithPrecision(statistics, sums.precision + rounds * for_theta * (x[:, None] * x))
 
 
-def solve(sums: SumsWithPrecision, link: Any, bounds: Any) -> Estimates:
+def solve(sums: SumsWithPrecision, link: AffineLink, bounds: Bounds) -> Estimates:
     """Return the estimates from sums alone, with covariances from new factorisations."""
     statistics, precision = sums
     prior_theta, prior_phi = (
@@ -209,7 +212,9 @@ def solve(sums: SumsWithPrecision, link: Any, bounds: Any) -> Estimates:
     return Estimates(Belief(theta, covariance), Belief(contract(phi_covariance, target), phi_covariance))
 
 
-def moments(estimates: Estimates, contexts: jax.Array, link: Any, bounds: Any, floor: Any) -> Moments:
+def moments(
+    estimates: Estimates, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number
+) -> Moments:
     """Return mean and variance of the outcomes of contexts (..., d), with each belief truncated to its bounds.
 
     Parameters
@@ -274,7 +279,9 @@ def _cdf(z: jax.Array) -> jax.Array:
 
 
 @float64
-def fit(contexts: ArrayLike, outcomes: ArrayLike, link: Any, bounds: Any, floor: float = 0.01) -> Estimates:
+def fit(
+    contexts: ArrayLike, outcomes: ArrayLike, link: AffineLink, bounds: Bounds, floor: float = 0.01
+) -> Estimates:
     """Return the estimates from contexts (n, d) and outcomes (n,), added in their order.
 
     Examples
@@ -294,8 +301,10 @@ def fit(contexts: ArrayLike, outcomes: ArrayLike, link: Any, bounds: Any, floor:
 
 
 @jax.jit
-def _fit(x: jax.Array, r: jax.Array, link: Any, bounds: Any, floor: Any) -> Estimates:
-    def step(carry: Any, sample: tuple[jax.Array, jax.Array]) -> tuple[Any, None]:
+def _fit(x: jax.Array, r: jax.Array, link: AffineLink, bounds: Bounds, floor: Number) -> Estimates:
+    def step(
+        carry: tuple[Statistics, Estimates], sample: tuple[jax.Array, jax.Array]
+    ) -> tuple[tuple[Statistics, Estimates], None]:
         context, outcome = sample
         statistics, estimates = carry
         variance = weighting_variance(estimates, context, link, bounds, floor)
@@ -305,7 +314,9 @@ def _fit(x: jax.Array, r: jax.Array, link: Any, bounds: Any, floor: Any) -> Esti
     return jax.lax.scan(step, empty(x.shape[1], bounds), (x, r))[0][1]
 
 
-def weighting_variance(estimates: Estimates, x: jax.Array, link: Any, bounds: Any, floor: Any) -> jax.Array:
+def weighting_variance(
+    estimates: Estimates, x: jax.Array, link: AffineLink, bounds: Bounds, floor: Number
+) -> jax.Array:
     """Return w̃: the estimated variance plus one standard deviation of the estimate."""
     estimated = moments(estimates, x, link, bounds, floor)
     return estimated.w + estimated.w_sd

@@ -16,7 +16,7 @@ NumPyro is imported when such a policy is made, not with this module: a run of o
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -24,9 +24,10 @@ import numpy as np
 
 from hrprob._core.errors import check_number
 from hrprob._core.precision import double_precision
-from hrprob._core.records import record, set_frozen, with_fields
+from hrprob._core.records import record, set_frozen, set_later, with_fields
+from hrprob._core.types import AsWritten, PyTree
 from hrprob.estimation.posterior.engines import make_engine
-from hrprob.observations import Stays, pad, rounds, stays
+from hrprob.observations import Data, Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
 from hrprob.policies.ledger import EAGER_SLOTS, Ledger
@@ -34,6 +35,10 @@ from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
 from hrprob.policies.schedule import refit_times
 from hrprob.problem import Problem
+
+if TYPE_CHECKING:
+    from hrprob.estimation.posterior.base import Engine
+    from hrprob.estimation.posterior.target import Target
 
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
@@ -46,12 +51,12 @@ LEAST_ROWS = 2048
 class BayesState(NamedTuple):
     """The data so far, and the belief that was fitted to them."""
 
-    ledger: Ledger
-    belief: Any  # of the engine
+    ledger: Ledger[Data]
+    belief: PyTree  # of the engine
 
 
 @record(static=("eager", "capacity", "warm_rows"))
-class BayesLearner(Learner):
+class BayesLearner(Learner[BayesState]):
     """A policy with a posterior of (θ, φ).
 
     Parameters
@@ -75,13 +80,13 @@ class BayesLearner(Learner):
         and its outcomes count from the next fit on.
     """
 
-    engine: Any = dataclasses.field(default="laplace", kw_only=True)
-    model: Any = dataclasses.field(default="gaussian", kw_only=True)
-    prior: Any = dataclasses.field(default="uniform", kw_only=True)
+    engine: AsWritten = dataclasses.field(default="laplace", kw_only=True)
+    model: AsWritten = dataclasses.field(default="gaussian", kw_only=True)
+    prior: AsWritten = dataclasses.field(default="uniform", kw_only=True)
     refit: float | None = dataclasses.field(default=None, kw_only=True)
-    due: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
-    capacity: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
-    warm_rows: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    due: np.ndarray = set_later()
+    capacity: int = set_later()
+    warm_rows: int = set_later()
 
     def __post_init__(self) -> None:
         from hrprob.models import make_model, make_prior, priors
@@ -104,7 +109,8 @@ class BayesLearner(Learner):
         from hrprob.models import priors
 
         bound = super().bind(problem, users)
-        refit: Any = self.refit  # set when the policy was made
+        refit = self.refit
+        assert refit is not None  # set when the policy was made
         priors.check_prior(self.prior, bound.target.setting)
         _check_engine(self.engine, bound.target)
         return with_fields(
@@ -119,7 +125,7 @@ class BayesLearner(Learner):
         return EAGER_SLOTS if self.eager else 1
 
     @property
-    def target(self) -> Any:
+    def target(self) -> Target:
         """The posterior that the engine approximates."""
         from hrprob.estimation.posterior.target import Target
         from hrprob.models import Setting
@@ -199,7 +205,9 @@ class BayesLearner(Learner):
             beliefs.append(self.engine.keep(self.target, fitted))
         return state._replace(belief=jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *beliefs))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: BayesState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the centre of the posterior."""
         target = self.target
         # With no spread left, every draw is the centre.
@@ -215,7 +223,7 @@ class BayesLearner(Learner):
         return self.known.value(u, w, beta)
 
 
-def _check_engine(engine: Any, target: Any) -> None:
+def _check_engine(engine: Engine, target: Target) -> None:
     """Raise unless an engine can fit the model's program and start from the prior."""
     from hrprob.estimation.posterior.sites import check_program
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import jax
 
 from hrprob._core.errors import InvalidInput
-from hrprob._core.records import record, set_frozen
+from hrprob._core.records import record, set_frozen, with_fields
+from hrprob._core.types import PyTree, State
 from hrprob.estimation.forgetting import Discount, Forgetting, Memory, Window
 from hrprob.policies.sample_set import Learner
 
@@ -17,7 +17,7 @@ __all__ = ["ForgetfulLearner"]
 
 
 @record()
-class ForgetfulLearner(Learner):
+class ForgetfulLearner(Learner[State]):
     """A learner whose old users may count less, for a truth that drifts (:mod:`hrprob.estimation.forgetting`).
 
     Parameters
@@ -49,25 +49,21 @@ class ForgetfulLearner(Learner):
     @property
     def forgetting(self) -> Forgetting | None:
         """How old users are forgotten; None if they are not."""
+        # Without their checks: inside a program the numbers are traced.
         if self.discount is not None:
-            return _unchecked(Discount, factor=self.discount)
-        return None if self.window is None else _unchecked(Window, users=self.window)
+            return with_fields(Discount(1.0), factor=self.discount)
+        return None if self.window is None else with_fields(Window(1.0), users=self.window)
 
-    def remember(self, nothing: Any) -> Memory | None:
+    def remember(self, nothing: PyTree) -> Memory | None:
         """Return the memory before the first user, where something is forgotten; ``nothing`` are sums of no user."""
         return None if self.forgetting is None else self.forgetting.begin(nothing)
 
-    def add_to(self, memory: Memory, user: jax.Array, add: Callable[[Any], Any]) -> tuple[Memory, Any]:
+    def add_to(
+        self, memory: Memory, user: jax.Array, add: Callable[[PyTree], PyTree]
+    ) -> tuple[Memory, PyTree]:
         """Return the memory after what ``add`` adds for ``user``, and the sums over all that is remembered."""
         forgetting = self.forgetting
         assert forgetting is not None  # who has a memory forgets
         memory = forgetting.forget(memory, user)
         memory = memory._replace(recent=add(memory.recent))
         return memory, forgetting.total(memory)
-
-
-def _unchecked(kind: type, **fields: Any) -> Any:
-    """Return a record without its checks: inside a program its number is traced."""
-    made: Any = object.__new__(kind)
-    set_frozen(made, **fields)
-    return made

@@ -8,7 +8,7 @@ of its estimates.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,7 @@ from hrprob.policies.base import Seen
 from hrprob.policies.forgetful import ForgetfulLearner
 from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
+from hrprob.problem.links.base import as_affine
 
 __all__ = [
     "GLSELearner",
@@ -85,7 +86,7 @@ def norm_of(inverse: jax.Array, contexts: jax.Array) -> jax.Array:
 
 
 @record()
-class RidgeLearner(Learner):
+class RidgeLearner(Learner[RidgeState]):
     """A policy that estimates the mean by ridge regression.
 
     Parameters
@@ -103,7 +104,7 @@ class RidgeLearner(Learner):
         set_frozen(self, ridge=ridge)
         super().__post_init__()
 
-    def init(self) -> Any:
+    def init(self) -> RidgeState:
         """Return the state before the first user: θ̂ = 0."""
         d = self.known.dimension
         return RidgeState(
@@ -113,13 +114,15 @@ class RidgeLearner(Learner):
             jnp.zeros(d),
         )
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: RidgeState, seen: Seen) -> RidgeState:
         """Add the sampled rounds and update θ̂."""
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         sum_rx = state.sum_rx + seen.total * seen.context
         return RidgeState(state.sample_size + seen.sampled, inverse, sum_rx, contract(inverse, sum_rx))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: RidgeState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return the estimated mean; the variance is not estimated."""
         u = contract(contexts[action], state.theta)
         unknown = jnp.full_like(u, jnp.nan)
@@ -127,7 +130,7 @@ class RidgeLearner(Learner):
 
 
 @record(static=("project",))
-class GLSELearner(ForgetfulLearner):
+class GLSELearner(ForgetfulLearner[GLSEState]):
     """A policy that estimates mean and variance by the GLSE.
 
     Parameters
@@ -164,22 +167,23 @@ class GLSELearner(ForgetfulLearner):
         )
         super().__post_init__()
 
-    def init(self) -> Any:
+    def init(self) -> GLSEState:
         """Return the state before the first user: θ̂ = φ̂ = 0."""
         d = self.known.dimension
         nothing, sums = jnp.zeros(d), glse.empty(d)
         estimates = glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge)
         return GLSEState(sums, estimates, self.remember(sums))
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: GLSEState, seen: Seen) -> GLSEState:
         """Add the sampled rounds and update θ̂ and φ̂."""
         if state.memory is not None:
             return self._update_and_forget(state, seen)
         statistics = glse.add(state.statistics, seen.context, seen.sampled, seen.total, seen.squares)
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
-        return GLSEState(statistics, glse.estimate(statistics, inverse, self.known.link))
+        return GLSEState(statistics, glse.estimate(statistics, inverse, as_affine(self.known.link)))
 
-    def _update_and_forget(self, state: Any, seen: Seen) -> GLSEState:
+    def _update_and_forget(self, state: GLSEState, seen: Seen) -> GLSEState:
+        assert state.memory is not None  # as of a policy that forgets
         memory, statistics = self.add_to(
             state.memory,
             seen.user,
@@ -187,9 +191,11 @@ class GLSELearner(ForgetfulLearner):
         )
         # The ridge is not discounted, so V⁻¹ is not a rank-one update of the last.
         inverse = inverse_of(cholesky(statistics.gram + self.ridge * jnp.eye(self.known.dimension)))
-        return GLSEState(statistics, glse.estimate(statistics, inverse, self.known.link), memory)
+        return GLSEState(statistics, glse.estimate(statistics, inverse, as_affine(self.known.link)), memory)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: GLSEState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the estimates."""
         u, w = self.plug_in(state, contexts[action][None])
         return predicted(self.known, u[0], w[0], beta)
@@ -206,7 +212,7 @@ class GLSELearner(ForgetfulLearner):
 
 
 @record()
-class WeightedLearner(ForgetfulLearner):
+class WeightedLearner(ForgetfulLearner[WeightedState]):
     """A policy on the weighted estimator (:mod:`hrprob.estimation.weighted`).
 
     Parameters
@@ -225,12 +231,12 @@ class WeightedLearner(ForgetfulLearner):
         set_frozen(self, variance_floor=floor)
         super().__post_init__()
 
-    def init(self) -> Any:
+    def init(self) -> WeightedState:
         """Return the state before the first user: the priors."""
         statistics, estimates = weighted.empty(self.known.dimension, self.known.bounds)
         return WeightedState(statistics, estimates, self.remember(weighted.with_precision(statistics)))
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: WeightedState, seen: Seen) -> WeightedState:
         """Add the sampled rounds and update both beliefs."""
         if state.memory is not None:
             return self._update_and_forget(state, seen)
@@ -241,13 +247,14 @@ class WeightedLearner(ForgetfulLearner):
             seen.sampled,
             seen.total,
             seen.squares,
-            self.known.link,
+            as_affine(self.known.link),
             self.weighting(state, seen.context),
         )
         return WeightedState(*added)
 
-    def _update_and_forget(self, state: Any, seen: Seen) -> WeightedState:
+    def _update_and_forget(self, state: WeightedState, seen: Seen) -> WeightedState:
         variances, known = self.weighting(state, seen.context), self.known
+        assert state.memory is not None  # as of a policy that forgets
         memory, sums = self.add_to(
             state.memory,
             seen.user,
@@ -255,17 +262,21 @@ class WeightedLearner(ForgetfulLearner):
                 sums, seen.context, seen.sampled, seen.total, seen.squares, variances
             ),
         )
-        return WeightedState(sums.statistics, weighted.solve(sums, known.link, known.bounds), memory)
+        return WeightedState(
+            sums.statistics, weighted.solve(sums, as_affine(known.link), known.bounds), memory
+        )
 
     def weighting(self, state: WeightedState, context: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return the variances by which a stay is weighted, for θ and for φ."""
         known = self.known
         variance = weighted.weighting_variance(
-            state.estimates, context, known.link, known.bounds, self.variance_floor
+            state.estimates, context, as_affine(known.link), known.bounds, self.variance_floor
         )
         return variance, variance
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: WeightedState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the centres of both beliefs."""
         moments = self.moments(state, contexts[action][None])
         return predicted(self.known, moments.u[0], moments.w[0], beta)
@@ -273,4 +284,6 @@ class WeightedLearner(ForgetfulLearner):
     def moments(self, state: WeightedState, contexts: jax.Array) -> weighted.Moments:
         """Return mean and variance of the outcomes of each context (actions, d), and their sds."""
         known = self.known
-        return weighted.moments(state.estimates, contexts, known.link, known.bounds, self.variance_floor)
+        return weighted.moments(
+            state.estimates, contexts, as_affine(known.link), known.bounds, self.variance_floor
+        )

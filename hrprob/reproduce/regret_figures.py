@@ -141,8 +141,13 @@ def _shown(name: str, panel: str) -> bool:
     return any(name in part.panels.get(panel, ()) for part in PARTS.values())
 
 
+def _in_thousands(users: float, _: int) -> str:
+    # A function of the module: figures are sent to the process that writes them.
+    return f"{users / 1000:g}"
+
+
 def _thousands(axes: Axes, last: float) -> None:
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda users, _: f"{users / 1000:g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(_in_thousands))
     if last >= 10000:
         axes.xaxis.set_major_locator(MultipleLocator(10000 if last <= 40000 else last // 4000 * 1000))
 

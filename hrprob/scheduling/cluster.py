@@ -12,14 +12,14 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import dask
 import distributed
 
 from hrprob._core.errors import InvalidInput
 from hrprob.io.unfinished import differences, versions
-from hrprob.scheduling.workers import Preparation, play_in_worker
+from hrprob.scheduling.workers import Done, Preparation, play_in_worker
 from hrprob.simulation.checkpoints import ChunkStore
 from hrprob.simulation.tasks import Task
 
@@ -59,7 +59,7 @@ class DaskScheduler:
         client: distributed.Client,
         *,
         modules: Sequence[str] = (),
-        prepare: Callable[[], Any] | None = None,
+        prepare: Callable[[], object] | None = None,
         processes: int | None = None,
     ) -> None:
         self._client, self._processes = client, processes
@@ -73,7 +73,7 @@ class DaskScheduler:
     ) -> Iterator[tuple[int, xarray.Dataset]]:
         """Yield the number of each task and its result, as workers finish them."""
         waiting = deque(range(len(tasks)))
-        running: dict[distributed.Future[Any], int] = {}
+        running: dict[distributed.Future[Done], int] = {}
         try:
             while waiting or running:
                 threads = list(self._client.nthreads().values())
@@ -92,7 +92,7 @@ class DaskScheduler:
         finally:
             self._client.cancel(list(running))
 
-    def _first_of(self, running: list[distributed.Future[Any]]) -> list[distributed.Future[Any]]:
+    def _first_of(self, running: list[distributed.Future[Done]]) -> list[distributed.Future[Done]]:
         """Return the tasks that are finished; none after a while, so that workers are looked after."""
         try:
             found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
@@ -104,7 +104,7 @@ class DaskScheduler:
             return []
         return list(found.done)
 
-    def _result_of(self, future: distributed.Future[Any]) -> xarray.Dataset:
+    def _result_of(self, future: distributed.Future[Done]) -> xarray.Dataset:
         try:
             done = future.result()
         except distributed.KilledWorker as error:

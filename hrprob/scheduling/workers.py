@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hrprob.io.unfinished import versions
 from hrprob.simulation.tasks import Task, play_task
@@ -23,14 +23,14 @@ class Preparation(NamedTuple):
 
     modules: tuple[str, ...]  # it imports these
     folder: str  # where they may lie
-    prepare: Callable[[], Any] | None  # it calls this
+    prepare: Callable[[], object] | None  # it calls this
 
 
 class Done(NamedTuple):
     """A task that a worker has played."""
 
     result: xarray.Dataset
-    versions: Mapping[str, Any]  # of the libraries and of hrprob's own code there
+    versions: Mapping[str, object]  # of the libraries and of hrprob's own code there
 
 
 def play_in_worker(task: Task, preparation: Preparation, threads: int) -> Done:

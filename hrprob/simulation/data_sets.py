@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.parallel import side_by_side
 from hrprob._core.random_numbers import trial_keys
 from hrprob._core.records import record, with_fields
+from hrprob._core.types import PyTree, State
 from hrprob.observations import Data, Rounds, Stays
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem import Problem
@@ -99,17 +100,17 @@ class _Record:
 
     single: int
 
-    def __call__(self, seen: Seen, state: Any) -> _Recorded:
+    def __call__(self, seen: Seen, state: PyTree) -> _Recorded:
         stay = Stays(seen.context, seen.sampled, seen.total, seen.squares)
         return _Recorded(stay, seen.played, seen.outcomes[: self.single])
 
 
 @record(static=("eager",))
-class CappedPolicy(Policy):
+class CappedPolicy(Policy[State]):
     """A policy that observes at most ``cap`` rounds of a stay, a stopping rule known beforehand."""
 
-    inner: Any = None
-    cap: Any = math.inf
+    inner: Policy[State] = None  # type: ignore[assignment]  # always given
+    cap: float = math.inf
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the same around the policy for this problem."""
@@ -121,16 +122,16 @@ class CappedPolicy(Policy):
             raise InvalidInput("policy", "must have no pauses", inner.kind, remedy)
         return with_fields(super().bind(problem, users), inner=inner)
 
-    def init(self) -> Any:
+    def init(self) -> State:
         """Return the policy's first state."""
         return self.inner.init()
 
-    def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(self, state: State, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the policy's choice."""
         action: jax.Array = self.inner.select(state, key, contexts, beta)
         return action
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: State, seen: Seen) -> State:
         """Let the policy learn from the first rounds.
 
         How long the stay went on after them would tell the policy more than the data do.
@@ -140,11 +141,11 @@ class CappedPolicy(Policy):
         )
         return self.inner.update(state, heard)
 
-    def depart(self, state: Any, user: jax.Array) -> Any:
+    def depart(self, state: State, user: jax.Array) -> State:
         """Return the policy's state once the user has left."""
         return self.inner.depart(state, user)
 
-    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(self, state: State, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return the policy's own quota, or the cap."""
         return jnp.minimum(self.inner.quota(state, sample_size, user, context), self.cap)
 
@@ -179,7 +180,7 @@ def gather(
     report : callable
         Called now and then with the number of users just served.
     """
-    options: dict[str, Any] = {"cap": cap, "fresh": fresh, "report": report}
+    options: dict[str, PyTree] = {"cap": cap, "fresh": fresh, "report": report}
     blocks = list(gather_blocks(problem, policy, truths, users=users, seed=seed, **options))
     whole: DataSets = jax.tree.map(lambda *leaves: np.concatenate(leaves), *blocks)
     return whole

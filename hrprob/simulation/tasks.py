@@ -8,7 +8,7 @@ scheduler says where tasks are played: :class:`InProcess` here, one after anothe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, Unpack
 
 import numpy as np
 
@@ -93,7 +93,15 @@ class InProcess:
             )
 
 
-def play_task(task: Task, **options: Any) -> xarray.Dataset:
+class PlayOptions(TypedDict, total=False):
+    """How a task is played: see :func:`~hrprob.simulation.engine.simulate`."""
+
+    workers: int | None
+    progress: bool | Callable[[int], None]
+    store: ChunkStore | None
+
+
+def play_task(task: Task, **options: Unpack[PlayOptions]) -> xarray.Dataset:
     """Play a task in this process.
 
     Parameters

@@ -10,7 +10,7 @@ An engine is fitted when the rows have grown by ``refit``, to all rows so far, a
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +19,17 @@ import numpy as np
 from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import double_precision
 from hrprob._core.records import set_frozen
+from hrprob._core.registry import Registry
+from hrprob._core.types import AsWritten, PyTree
 from hrprob.estimation.likelihood_ratio.predictives import Predictive, guarded, register
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.observations import Data, pad
+
+if TYPE_CHECKING:
+    from hrprob.estimation.posterior.base import Engine
+    from hrprob.estimation.posterior.target import Target
+    from hrprob.models import Model
+    from hrprob.models.setting import Setting
 
 __all__ = ["LaplacePredictive", "PosteriorPredictive", "SMCPredictive"]
 
@@ -36,7 +44,7 @@ class PosteriorState(NamedTuple):
 
 
 @register("posterior", static=("draws", "seed"))
-class PosteriorPredictive(Predictive):
+class PosteriorPredictive(Predictive[PosteriorState]):
     """The average over draws of a posterior engine.
 
     Parameters
@@ -53,13 +61,13 @@ class PosteriorPredictive(Predictive):
         The seed of the draws.
     """
 
-    PARTS: ClassVar[dict[str, Any]] = {"engine": ENGINES}
+    PARTS: ClassVar[dict[str, Registry[Engine]]] = {"engine": ENGINES}
 
-    engine: Any = "laplace"
-    prior: Any = "uniform"
-    draws: Any = 256
-    refit: Any = 1.2
-    seed: Any = 0
+    engine: AsWritten = "laplace"
+    prior: AsWritten = "uniform"
+    draws: int = 256
+    refit: float = 1.2
+    seed: int = 0
 
     def __post_init__(self) -> None:
         from hrprob.models import make_prior
@@ -74,7 +82,7 @@ class PosteriorPredictive(Predictive):
         set_frozen(self, refit=check_number("refit", self.refit, low=1, remedy=remedy))
         set_frozen(self, seed=check_count("seed", self.seed, low=0, remedy="it makes the draws repeatable"))
 
-    def init(self, model: Any, setting: Any) -> PosteriorState:
+    def init(self, model: Model, setting: Setting) -> PosteriorState:
         """Return draws from the prior."""
         with double_precision():
             target = self._target(model, setting)
@@ -82,7 +90,7 @@ class PosteriorPredictive(Predictive):
             return PosteriorState(0, 1, *self._draw(target, belief, 0))
 
     def absorb(
-        self, state: PosteriorState, past: Data, new: Data, model: Any, setting: Any
+        self, state: PosteriorState, past: Data, new: Data, model: Model, setting: Setting
     ) -> tuple[PosteriorState, jax.Array]:
         """Return the state after the new rows, and ln q of each, in chunks between two fits."""
         from hrprob.estimation.posterior.inference import fit_engine
@@ -106,12 +114,12 @@ class PosteriorPredictive(Predictive):
                     state = PosteriorState(state.rows, due, *self._draw(target, belief, state.rows))
         return state, jnp.asarray(np.concatenate(log_q) if log_q else np.zeros(0))
 
-    def _target(self, model: Any, setting: Any) -> Any:
+    def _target(self, model: Model, setting: Setting) -> Target:
         from hrprob.estimation.posterior.target import Target
 
         return Target(model, self.prior, setting)
 
-    def _draw(self, target: Any, belief: Any, rows: int) -> tuple[jax.Array, jax.Array]:
+    def _draw(self, target: Target, belief: PyTree, rows: int) -> tuple[jax.Array, jax.Array]:
         key = jax.random.fold_in(jax.random.key(self.seed + 1), rows)
         both: tuple[jax.Array, jax.Array] = _draws(
             self.engine, target, belief, jax.random.split(key, self.draws)
@@ -123,26 +131,26 @@ class PosteriorPredictive(Predictive):
 class LaplacePredictive(PosteriorPredictive):
     """The average over draws of Laplace's approximation of the posterior."""
 
-    engine: Any = "laplace"
+    engine: AsWritten = "laplace"
 
 
 @register("smc", static=("draws", "seed"))
 class SMCPredictive(PosteriorPredictive):
     """The average over draws from the particles of a sequential Monte Carlo sampler."""
 
-    engine: Any = "smc"
-    refit: Any = 1.5
+    engine: AsWritten = "smc"
+    refit: float = 1.5
 
 
 @jax.jit
-def _draws(engine: Any, target: Any, belief: Any, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _draws(engine: Engine, target: Target, belief: PyTree, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
     z = jax.vmap(lambda key: engine.draw(target, belief, key))(keys)
     both: tuple[jax.Array, jax.Array] = target.coefficients(z)
     return both
 
 
 @jax.jit
-def _average(state: PosteriorState, data: Data, model: Any, setting: Any) -> jax.Array:
+def _average(state: PosteriorState, data: Data, model: Model, setting: Setting) -> jax.Array:
     """Return ln q of each row."""
 
     def of_draw(theta: jax.Array, phi: jax.Array) -> jax.Array:

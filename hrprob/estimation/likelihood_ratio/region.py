@@ -36,18 +36,23 @@ then.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from hrprob._core.types import Integer, Number
 from hrprob.estimation.projection import project
 from hrprob.noise.normal import log_density_of_rounds
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.numerics.row_sums import sum_over_rows
+from hrprob.observations import Stays
+from hrprob.problem.bounds import Bounds
+from hrprob.problem.links import AffineLink
 
 __all__ = ["POINTS", "STRETCH", "Ends", "Region", "boundary", "empty", "ends", "fit"]
 
@@ -102,7 +107,7 @@ class _Search(NamedTuple):
     step: jax.Array  # (2, d)
 
 
-def empty(dimension: int, bounds: Any) -> Region:
+def empty(dimension: int, bounds: Bounds) -> Region:
     """Return the region before any data: it contains both balls.
 
     Examples
@@ -118,7 +123,13 @@ def empty(dimension: int, bounds: Any) -> Region:
 
 
 def fit(
-    tables: Any, log_q: Any, delta: Any, start: Region, link: Any, bounds: Any, scale: Any = 1.0
+    tables: Sequence[tuple[Stays, Integer]],
+    log_q: Number,
+    delta: Number,
+    start: Region,
+    link: AffineLink,
+    bounds: Bounds,
+    scale: Number = 1.0,
 ) -> Region:
     """Return the region given stays.
 
@@ -149,7 +160,7 @@ def fit(
 
 
 def boundary(
-    region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any
+    region: Region, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number
 ) -> tuple[jax.Array, jax.Array]:
     """Return points (u, w) on the upper boundary of the set of each context (n, d): (POINTS, n) both.
 
@@ -160,7 +171,7 @@ def boundary(
     return jnp.clip(centre + half, -most, most), w
 
 
-def ends(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any) -> Ends:
+def ends(region: Region, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number) -> Ends:
     """Return outer intervals of mean and variance of each context (n, d)."""
     centre, half, w = _points(region, contexts, link, bounds, floor)
     most, widest = bounds.theta * jnp.sqrt(contract(contexts, contexts)), jnp.max(half, axis=0)
@@ -168,7 +179,9 @@ def ends(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any
     return Ends(low, high, w[0], w[-1])
 
 
-def _points(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any) -> Any:
+def _points(
+    region: Region, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number
+) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return the mean at the centre (n,), and at POINTS variances how far the mean may be away: (POINTS, n) both."""
     length = jnp.sqrt(contract(contexts, contexts))
     least = jnp.maximum(link(-bounds.phi * length), floor)
@@ -199,7 +212,9 @@ def _points(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: 
     return contract(contexts, region.theta), half, jnp.clip(w * (1.0 + (ratio - 1.0) / gamma), least, most)
 
 
-def _climb(tables: Any, start: Region, link: Any, bounds: Any, rounds: Any) -> Region:
+def _climb(
+    tables: Sequence[tuple[Stays, Integer]], start: Region, link: AffineLink, bounds: Bounds, rounds: Number
+) -> Region:
     """Return the maximum of ℓ − κ/2 times the balls' quadratic forms, by Fisher scoring from ``start``."""
     # With few rounds the likelihood is unbounded where the variance of an outcome may be 0, at the sphere: keep away.
     allowed = bounds.phi * (1.0 - 1.0 / (rounds + 10.0))
@@ -237,7 +252,7 @@ def _climb(tables: Any, start: Region, link: Any, bounds: Any, rounds: Any) -> R
     return lax.while_loop(lambda now: ~now.near & (now.steps < _MOST_STEPS), advance, first).region
 
 
-def _block(data: Any, theta: jax.Array, phi: jax.Array, link: Any) -> _Sums:
+def _block(data: Stays, theta: jax.Array, phi: jax.Array, link: AffineLink) -> _Sums:
     d = data.x.shape[1]
     u, w = contract(data.x, theta), jnp.maximum(link(contract(data.x, phi)), 1e-9)
     inverse = 1.0 / w
@@ -252,7 +267,7 @@ def _block(data: Any, theta: jax.Array, phi: jax.Array, link: Any) -> _Sums:
     return _Sums(value, first[0], first[1], (weights @ pairs).reshape(2, d, d))
 
 
-def _block_third(data: Any, phi: jax.Array, link: Any) -> jax.Array:
+def _block_third(data: Stays, phi: jax.Array, link: AffineLink) -> jax.Array:
     d = data.x.shape[1]
     share = link.slope / jnp.maximum(link(contract(data.x, phi)), 1e-9)
     weighted = (data.rounds * share**3)[:, None] * data.x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,7 @@ class Abrupt:
     """
 
     kind: ClassVar[str]
-    every: Any = 10000.0
+    every: float = 10000.0
 
     def __post_init__(self) -> None:
         remedy = "it is the number of users from jump to jump; leave `drift` out for a truth that stays"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
+from typing import ClassVar, Protocol, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source
 from hrprob._core.registry import Registry
+from hrprob._core.types import PyTree
 from hrprob.problem.sequences import position
 
 __all__ = ["DRIFTS", "Drift", "check_turns", "check_users", "elapsed", "random_directions", "register"]
@@ -25,11 +26,11 @@ class Drift(Protocol):
         """Raise unless a truth of this dimension can drift so."""
         ...
 
-    def draw(self, source: Source, dimension: int) -> Any:
+    def draw(self, source: Source, dimension: int) -> PyTree:
         """Return the random numbers from which :meth:`truth` makes the truth of each user."""
         ...
 
-    def truth(self, start: jax.Array, drawn: Any, place: int) -> jax.Array:
+    def truth(self, start: jax.Array, drawn: PyTree, place: int) -> jax.Array:
         """Return the truth of every user, (d, users, 1, trials or 1), from ``start`` (d,) or (d, trials).
 
         ``place`` is 0 for θ* and 1 for φ*.
@@ -51,7 +52,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
     return DRIFTS.register(kind, static=static)
 
 
-def check_users(field: str, value: Any, remedy: str) -> float:
+def check_users(field: str, value: float, remedy: str) -> float:
     """Return a number of users, at least 1, or raise."""
     return check_number(field, value, low=1, remedy=remedy)
 

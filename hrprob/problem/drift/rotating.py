@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +33,7 @@ class Rotating:
     """
 
     kind: ClassVar[str]
-    period: Any = 20000.0
+    period: float = 20000.0
 
     def __post_init__(self) -> None:
         remedy = "it is the number of users in one turn; leave `drift` out for a truth that stays"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ class Wandering:
     """
 
     kind: ClassVar[str]
-    leg: Any = 5000.0
+    leg: float = 5000.0
 
     def __post_init__(self) -> None:
         remedy = "it is the number of users from one direction to the next; leave `drift` out for a truth that stays"
@@ -50,8 +50,8 @@ class Wandering:
         """Return the leg of each user, the share of it that is done, and the directions at both ends."""
         legs = elapsed(source.users) / self.leg
         number = jnp.floor(legs)
-        ends = (random_directions(source, number + step, dimension) for step in (0.0, 1.0))
-        return number, legs - number, *ends
+        first, last = (random_directions(source, number + step, dimension) for step in (0.0, 1.0))
+        return number, legs - number, first, last
 
     def truth(
         self, start: jax.Array, drawn: tuple[jax.Array, jax.Array, jax.Array, jax.Array], place: int
