@@ -31,8 +31,8 @@ class JoinedContexts:
 
     Attributes
     ----------
-    contexts : array, shape (users, actions, d)
-        One context per person and action, of norm at most 1.
+    contexts : ndarray, shape (n, k, d)
+        One context for each of n people and k actions, of norm at most 1.
     features : tuple of str
         The name of each entry of a context.
     scale : float
