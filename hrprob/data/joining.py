@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_number
-from hrprob._core.types import AsWritten
 
 __all__ = ["JoinedContexts", "join_contexts"]
 
@@ -67,7 +66,7 @@ class JoinedContexts:
 
 
 def join_contexts(
-    users: AsWritten, actions: AsWritten, *, products: bool = False, clip: float = 3.0
+    users: ArrayLike, actions: ArrayLike, *, products: bool = False, clip: float = 3.0
 ) -> JoinedContexts:
     """Return the contexts user ⊕ action of people and actions.
 
@@ -110,7 +109,7 @@ def join_contexts(
     return JoinedContexts(contexts / scale, tuple(name for group in names for name in group), scale)
 
 
-def _matrix(field: str, given: AsWritten) -> np.ndarray:
+def _matrix(field: str, given: object) -> np.ndarray:
     """Return features as an array of two axes, or raise."""
     remedy = "give one row per entry and one numeric column per feature; leave out or fill in what is missing"
     try:

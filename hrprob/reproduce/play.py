@@ -27,6 +27,7 @@ from hrprob.io.manifest import environment, write_manifest
 from hrprob.io.netcdf import write_netcdf
 from hrprob.io.summary import summary
 from hrprob.policies import CMDP, HRUCB
+from hrprob.problem.links.base import as_affine
 from hrprob.reproduce.claims import LEAST_TRIALS, LEAST_USERS, Claim, claims
 from hrprob.reproduce.cmdp_counts import COUNTED_TRIALS, CMDPCounts, count
 from hrprob.reproduce.convergence import Errors, measure_errors, remark_2
@@ -36,6 +37,7 @@ from hrprob.reproduce.first_user import FirstUser, first_users
 from hrprob.reproduce.page import verdicts_in_words, write_page
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.regret_figures import figure_2, figure_index
+from hrprob.reproduce.validity_figure import figure_validity
 from hrprob.scheduling.opening import open_scheduler
 from hrprob.simulation.engine import simulate
 from hrprob.simulation.tasks import Scheduler
@@ -254,6 +256,7 @@ def _draw(
             drawn[f"figure2-{setting}"] = figure_2(title, by_setting[setting], published=published)
     if "index" in runs:
         drawn["index"] = figure_index(runs["index"], _bounds(experiments["index"], runs["index"]))
+        drawn["validity"] = figure_validity(runs["index"])
     return drawn
 
 
@@ -268,7 +271,7 @@ def _bounds(experiment: Experiment, run: xarray.Dataset) -> dict[str, np.ndarray
             variance_max=float(policy.variance_max or problem.link(problem.bounds.phi)),
             dimension=problem.dimension,
             ridge=policy.ridge,
-            slope=problem.link.slope,
+            slope=as_affine(problem.link).slope,
             bound=problem.bounds.phi,
             version=version,
         )

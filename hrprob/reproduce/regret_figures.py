@@ -35,6 +35,8 @@ LABELS = {
     "corrected": r"$\xi$ corrected",
     "computed-constants": r"$\xi$ with $C_3, C_4$ computed",
     "released": r"$\xi$ released",
+    "calibrated": r"$\xi$ calibrated",
+    "likelihood-ratio": "likelihood-ratio set",
 }
 
 # One look per policy, the same in every panel; policies that the paper left out are dark or grey.
@@ -52,6 +54,8 @@ _LOOKS = {
         "corrected": 2,
         "computed-constants": 4,
         "released": 5,
+        "likelihood-ratio": 1,
+        "calibrated": 3,
     }.items()
 } | {
     "cmdp-with-beta": Look("#8C510A", "--", "v"),

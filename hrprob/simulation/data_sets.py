@@ -196,22 +196,27 @@ def gather_blocks(
     cap: float = CAP,
     fresh: int = 0,
     enough: float = math.inf,
+    singles: bool | None = None,
     report: Callable[[int], None] = lambda users: None,
 ) -> Iterator[DataSets]:
     """Yield what :func:`gather` returns, some data sets at a time: long ones need not be held all at once.
 
-    A block ends early once ``enough`` rounds have been recorded in each of its data sets.
+    A block ends early once ``enough`` rounds have been recorded in each of its data sets. ``singles`` says whether
+    the outcomes of the first rounds are recorded one by one; by default those of at most a thousand users are.
     """
     check_policy(policy)
     sets = len(truths.theta)
     most = min(MOST_TRIALS_IN_BLOCK, max(_LEAST_BLOCK, _MOST_ROWS // users))
     schedule = Schedule(problem, users=users, trials=range(sets), block=most, longest_chunk=_LONGEST_CHUNK)
+    one_by_one = users <= _MOST_USERS_WITH_SINGLES if singles is None else singles
     capped = CappedPolicy(inner=with_fields(policy, warmup=0), cap=float(cap))
 
     def play(numbers: np.ndarray) -> DataSets:
         # The last block is filled up, so that all have one shape.
         block = Truths(*(leaf[np.minimum(numbers, sets - 1)] for leaf in truths))
-        played = _play(problem, capped, block, trial_keys(seed, numbers), schedule, fresh, enough, report)
+        observe = _Record(CAP if one_by_one else 0)
+        keys = trial_keys(seed, numbers)
+        played = _play(problem, capped, block, keys, schedule, observe, fresh, enough, report)
         return jax.tree.map(lambda leaf: leaf[: schedule.real(numbers)], played)
 
     yield from side_by_side(play, schedule.blocks)
@@ -223,6 +228,7 @@ def _play(
     truths: Truths,
     keys: Keys,
     schedule: Schedule,
+    observe: _Record,
     fresh: int,
     enough: float,
     report: Callable[[int], None],
@@ -230,7 +236,6 @@ def _play(
     """Return the data sets of one block."""
     users, sets = schedule.users, schedule.block_size
     bound, own = bind_to_each(policy, problem, truths, users)
-    observe = _Record(CAP if users <= _MOST_USERS_WITH_SINGLES else 0)
     play, true = Play(problem, bound, keys, users, own=own, observe=observe), with_truths(problem, truths)
     parts, recorded = [], np.zeros(sets)
     for chunk, piece in play_block(true, play, keys, schedule, sets):

@@ -16,11 +16,13 @@ import hrprob
 from hrprob.reproduce.parts import name_of
 from hrprob.reproduce.published import published_trials
 from tests.quoted import extensions
+from tests.quoted.anytime import anytime
 from tests.quoted.calibration import calibrated_coverage
 from tests.quoted.checks import checks
 from tests.quoted.explanations import explanations
 from tests.quoted.forgetting import forgetting
 from tests.quoted.logs import logs
+from tests.quoted.validity import validity
 
 ROOT = Path(__file__).parents[2]
 
@@ -177,6 +179,12 @@ SOURCES = {
         [], forgetting, "experiments/drift/rotating.toml, three drifts and none, 20 × 20 000 users"
     ),
     "logs": Source([], logs, "coverage of intervals from simulated logs, 200 per design"),
+    "anytime": Source(
+        [],
+        anytime,
+        "how often likelihood-ratio sets ever miss the truth, 1024 data sets each, and how wide they are",
+    ),
+    "validity": Source([], validity, "the regret of optimism over the likelihood-ratio set, beside others"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
     "checks": Source([], checks, "faults that `check` finds, and false alarms, 20 data sets each"),
 }

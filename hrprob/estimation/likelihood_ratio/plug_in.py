@@ -92,6 +92,11 @@ class PlugIn(Predictive[PlugInState[S, E]], Generic[S, E]):
         state, log_q = _scan(self, state, pad(new), rows, model, setting)
         return state, log_q[:rows]
 
+    def absorb_sets(self, data: Data, model: Model, setting: Setting) -> jax.Array:
+        """Return ln q of every row of several data sets, side by side in one program: (sets, rows)."""
+        log_q: jax.Array = _scan_sets(self, data, model, setting)
+        return log_q
+
     def _widened(self, w: jax.Array, u_variance: jax.Array, setting: Setting | Known) -> jax.Array:
         return jnp.maximum(w, self.floor * setting.link(0.0)) + self.inflation * u_variance
 
@@ -121,6 +126,16 @@ def predict_rows(
 
 
 _scan = float64(jax.jit(predict_rows))
+
+
+@float64
+@jax.jit
+def _scan_sets(predictive: PlugIn[S, E], data: Data, model: Model, setting: Setting) -> jax.Array:
+    def of_set(data: Data) -> jax.Array:
+        state = predictive.init(model, setting)
+        return predict_rows(predictive, state, data, data.x.shape[0], model, setting)[1]
+
+    return jax.vmap(of_set)(jax.tree.map(jnp.asarray, data))
 
 
 @register("glse")

@@ -48,12 +48,21 @@ class Predictive(abc.ABC, Generic[State]):
         The q of a row depends on ``past`` and on the new rows before it, on nothing else.
         """
 
+    def absorb_sets(self, data: Data, model: Model, setting: Setting) -> jax.Array:
+        """Return ln q of every row of several data sets of one length, each from its own earlier rows: (sets, rows)."""
+        sets = [jax.tree.map(lambda leaf, i=i: leaf[i], data) for i in range(data.x.shape[0])]
+        nothing = jax.tree.map(lambda leaf: leaf[:0], sets[0])
+        return jnp.stack(
+            [self.absorb(self.init(model, setting), nothing, one, model, setting)[1] for one in sets]
+        )
+
 
 PREDICTIVES: Registry[Predictive] = Registry(
     "predictives",
     field="predictive",
     package="hrprob.estimation.likelihood_ratio",
     requires=("init", "absorb"),
+    modules={"glse": "plug_in", "laplace": "posterior", "smc": "posterior", "weighted": "plug_in"},
 )
 """All predictives."""
 

@@ -21,13 +21,20 @@ Hilferty's cube root), so that :math:`\rho = (1 - \tfrac13\sqrt{2s}\sin a)^{-3}`
 
 For any context, :func:`boundary` moves φ along Σ_φx. The variances of the contexts that were served change by other
 shares than that of x itself. Let γ be their mean share (weighted as in the third derivative of ℓ) over that of x:
-1 where x was served itself, near 0 where the variance at x is extrapolated. With half axes h_u and h_w (as a share of ŵ) of the ellipsoid,
+1 where x was served itself, near 0 where the variance at x is extrapolated, negative where it falls while those of the served
+contexts rise. With half axes h_u and h_w (as a share of ŵ) of the ellipsoid,
 
 .. math:: \rho = (1 - \tfrac13 \gamma h_w \sin a)^{-3}, \qquad
     w = \hat w\,(1 + (\rho - 1)/\gamma), \qquad u = \hat u + h_u \sqrt\rho \cos a,
 
-which is exact to third order along that line. Towards small variances the set reaches further than along the line, and γ is
-halved. This is no proved bound. **Slack**: the half axes are multiplied by :data:`STRETCH`; tests compare the intervals with a constrained search of the set itself.
+which is exact to third order along that line. On the side on which the third order makes the set wider than the ellipsoid (γ sin a > 0), γ
+enters whole; on the other, half of it: the set bends away from the line there.
+
+**What is promised.** The expansion needs h_w of at most about 1. With fewer than :data:`LEAST_ROUNDS` rounds per dimension the region
+is that of the bounds alone, which contains every set; with more, the half axes are multiplied by :data:`SLACK`, the stated slack. For
+this form there is no proof: searches of the exact set try to escape it and do not (``tests``, and
+``docs/explanation/likelihood-ratio.md`` for what was tried). What is proved is the ellipsoid of
+:mod:`hrprob.estimation.likelihood_ratio.certificate`.
 
 An old region stays valid: the set of an earlier n holds together with all others. So it is fitted again only now and
 then.
@@ -54,20 +61,35 @@ from hrprob.observations import Stays
 from hrprob.problem.bounds import Bounds
 from hrprob.problem.links import AffineLink
 
-__all__ = ["POINTS", "STRETCH", "Ends", "Region", "boundary", "empty", "ends", "fit"]
+__all__ = [
+    "LEAST_ROUNDS",
+    "POINTS",
+    "SLACK",
+    "Ends",
+    "Region",
+    "boundary",
+    "empty",
+    "ends",
+    "expand",
+    "fit",
+    "maximum",
+]
 
-POINTS = 13
+POINTS = 9
 """Points of the boundary per context, from the smallest variance to the largest."""
 
-STRETCH = 1.05
-"""The stated slack: a factor on the radius. 0.9 % of it is for the points, which are corners of a polygon."""
+SLACK = 1.1
+"""The stated slack, a factor on the radius. 1.9 % of it is for the points, which are corners of a polygon."""
+
+LEAST_ROUNDS = 128
+"""Rounds per dimension below which the region is that of the bounds alone."""
 
 # κ: what the balls' own inequalities may cost in b.
 _SHARE = 0.25
 # The search ends when its next step is shorter than this share of a standard deviation, squared.
 _CLOSE = 0.01
 _MOST_STEPS = 20
-_LEAST_GAMMA = 0.02
+_LEAST_GAMMA, _MOST_GAMMA = 0.02, 4.0
 
 
 class Region(NamedTuple):
@@ -148,8 +170,24 @@ def fit(
     scale : scalar
         Factor on the radius; with less than 1 nothing is promised.
     """
-    rounds = sum((jnp.sum(data.rounds) for data, _ in tables), jnp.zeros(()))
-    found = _climb(tables, start, link, bounds, rounds)
+    fitted = expand(tables, log_q, delta, start, link, bounds, scale)
+    d = start.theta.shape[-1]
+    # The error of the expansion depends on radius²/n: a scaled set needs fewer rounds.
+    few = _rounds(tables) < LEAST_ROUNDS * d * jnp.minimum(scale, 1.0) ** 2
+    return jax.tree.map(lambda whole, other: jnp.where(few, whole, other), empty(d, bounds), fitted)
+
+
+def expand(
+    tables: Sequence[tuple[Stays, Integer]],
+    log_q: Number,
+    delta: Number,
+    start: Region,
+    link: AffineLink,
+    bounds: Bounds,
+    scale: Number = 1.0,
+) -> Region:
+    """Return the region by its expansion at any number of rounds, also where too few make it inaccurate; as :func:`fit`."""
+    found = maximum(tables, start, link, bounds)
     excess = found.squared_radius + _SHARE - log_q - jnp.log(delta)
     # The maximum is above the likelihood of any pair, also where the search was stopped or ended at the ball.
     excess = jnp.maximum(excess, -jnp.log(delta))
@@ -157,6 +195,17 @@ def fit(
     for data, rows in tables:
         third = third + sum_over_rows(_block_third, data, rows, (found.phi, link), third)
     return found._replace(third=third, squared_radius=2.0 * excess * scale**2)
+
+
+def maximum(
+    tables: Sequence[tuple[Stays, Integer]], start: Region, link: AffineLink, bounds: Bounds
+) -> Region:
+    """Return a region around the maximum of the likelihood; its squared radius is the value of ℓ there."""
+    return _climb(tables, start, link, bounds, _rounds(tables))
+
+
+def _rounds(tables: Sequence[tuple[Stays, Integer]]) -> jax.Array:
+    return sum((jnp.sum(data.rounds) for data, _ in tables), jnp.zeros(()))
 
 
 def boundary(
@@ -187,7 +236,7 @@ def _points(
     least = jnp.maximum(link(-bounds.phi * length), floor)
     most = jnp.maximum(link(bounds.phi * length), floor)
     w = jnp.clip(link(contract(contexts, region.phi)), least, most)
-    radius = STRETCH * jnp.sqrt(region.squared_radius)
+    radius = SLACK * jnp.sqrt(region.squared_radius)
     half_u = radius * jnp.sqrt(jnp.maximum(quadratic_form(region.theta_covariance, contexts), 0.0))
     toward = contract(region.phi_covariance, contexts[..., None, :])  # Σ_φ x
     spread = jnp.maximum(contract(toward, contexts), 1e-300) * link.slope**2
@@ -195,17 +244,21 @@ def _points(
     third = contract(
         contract(contract(region.third, toward[..., None, None, :]), toward[..., None, :]), toward
     )
-    # The share is never 0: a quotient by it is taken.
-    gamma = jnp.clip(0.5 * third * w * link.slope**3 / spread**2, _LEAST_GAMMA, 1.0)
+    gamma = 0.5 * third * w * link.slope**3 / spread**2
+    # On the wider side γ enters whole, on the other half of it; never 0, because a quotient by it is taken.
+    size = jnp.clip(jnp.abs(gamma), _LEAST_GAMMA, _MOST_GAMMA)
+    half_size = 0.5 * jnp.minimum(size, 1.0)
+    below = jnp.where(gamma < 0.0, -size, half_size)
+    above = jnp.where(gamma < 0.0, -half_size, size)
     # Where the variance meets its bounds: w = ŵ(1 + (ρ − 1)/γ) with ρ = (1 − γ·half_w·sin a/3)^{−3}.
     low, high = (
         3.0 * (1.0 - 1.0 / jnp.cbrt(jnp.maximum(1.0 + share * (end / w - 1.0), 1e-9))) / (share * half_w)
-        for share, end in ((0.5 * gamma, least), (gamma, most))
+        for share, end in ((below, least), (above, most))
     )
     low, high = jnp.clip(low, -1.0, 0.0), jnp.clip(high, 0.0, 1.0)
     place = np.sin(np.linspace(-0.5 * math.pi, 0.5 * math.pi, POINTS)).reshape((POINTS,) + (1,) * low.ndim)
     sine = 0.5 * (low + high) + 0.5 * (high - low) * place
-    gamma = jnp.where(sine < 0.0, 0.5 * gamma, gamma)
+    gamma = jnp.where(sine < 0.0, below, above)
     root = 1.0 / jnp.maximum(1.0 - gamma * half_w * sine / 3.0, 1e-3)
     ratio = root * root * root
     half = half_u * jnp.sqrt(jnp.maximum(1.0 - sine * sine, 0.0) * ratio)

@@ -225,4 +225,4 @@ def _start(data: Data, rows: Integer, setting: Setting) -> region.Region:
     """Return the maximum of the normal likelihood: near the model's own, whatever the model is."""
     first = region.empty(setting.dimension, setting.bounds)
     stays = jax.tree.map(jnp.asarray, sums_of(data))
-    return region.fit([(stays, rows)], 0.0, 0.5, first, as_affine(setting.link), setting.bounds)
+    return region.maximum([(stays, rows)], first, as_affine(setting.link), setting.bounds)
