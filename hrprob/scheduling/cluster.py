@@ -12,21 +12,20 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import dask
 import distributed
 
 from hrprob._core.errors import InvalidInput
 from hrprob.io.unfinished import differences, versions
-from hrprob.scheduling.workers import Preparation, play_in_worker
+from hrprob.scheduling.workers import Done, Preparation, play_in_worker
 from hrprob.simulation.checkpoints import ChunkStore
-from hrprob.simulation.tasks import Task
-
-if TYPE_CHECKING:
-    import xarray
+from hrprob.simulation.tasks import Job
 
 __all__ = ["ALLOWED_DEATHS", "DaskScheduler", "cluster_at", "processes_here"]
+
+R = TypeVar("R")
 
 ALLOWED_DEATHS = 10
 """Workers that may die while a task is theirs, before it is given up."""
@@ -67,13 +66,13 @@ class DaskScheduler:
 
     def play(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[Job[R]],
         report: Callable[[int], None],
         store: Callable[[int], ChunkStore | None],
-    ) -> Iterator[tuple[int, xarray.Dataset]]:
+    ) -> Iterator[tuple[int, R]]:
         """Yield the number of each task and its result, as workers finish them."""
         waiting = deque(range(len(tasks)))
-        running: dict[distributed.Future[Any], int] = {}
+        running: dict[distributed.Future[Done[R]], int] = {}
         try:
             while waiting or running:
                 threads = list(self._client.nthreads().values())
@@ -92,7 +91,7 @@ class DaskScheduler:
         finally:
             self._client.cancel(list(running))
 
-    def _first_of(self, running: list[distributed.Future[Any]]) -> list[distributed.Future[Any]]:
+    def _first_of(self, running: list[distributed.Future[R]]) -> list[distributed.Future[R]]:
         """Return the tasks that are finished; none after a while, so that workers are looked after."""
         try:
             found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
@@ -104,7 +103,7 @@ class DaskScheduler:
             return []
         return list(found.done)
 
-    def _result_of(self, future: distributed.Future[Any]) -> xarray.Dataset:
+    def _result_of(self, future: distributed.Future[Done[R]]) -> R:
         try:
             done = future.result()
         except distributed.KilledWorker as error:
