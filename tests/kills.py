@@ -16,6 +16,7 @@ the exit code is 1 if anything differs.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -94,6 +95,9 @@ class Child:
         self.process = os.fork()
         if not self.process:
             run_in_child(folder, self.said, arguments)
+        # Here too: it may be killed before it has done so itself.
+        with contextlib.suppress(OSError):
+            os.setpgid(self.process, self.process)
 
     def wait(self, seconds=None):
         """Return the exit code; None if it does not end in this time."""
@@ -110,7 +114,7 @@ class Child:
 def run_in_child(folder, said, arguments):
     """Become the command; never return."""
     try:
-        os.setsid()
+        os.setpgid(0, 0)
         os.chdir(folder)
         os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
