@@ -3,6 +3,7 @@
 __version__: str
 
 # Packages with more names.
+from . import data as data
 from . import diagnostics as diagnostics
 from . import models as models
 from . import noise as noise
@@ -24,6 +25,7 @@ from .problem import Problem as Problem
 # What is played: noises.
 from .problem import Mixture as Mixture
 from .problem import Normal as Normal
+from .problem import Residuals as Residuals
 from .problem import StudentT as StudentT
 from .problem import TruncatedNormal as TruncatedNormal
 

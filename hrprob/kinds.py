@@ -6,7 +6,6 @@ A family (policies, noises, engines, ...) is looked up by its name and imported 
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 from hrprob._core.descriptions import Description, Parameter
 from hrprob._core.errors import check_choice
@@ -31,7 +30,7 @@ FAMILIES = {
 """Module and name of every family's registry, and where a configuration names a kind of it."""
 
 
-def family(name: str) -> Registry[Any]:
+def family(name: str) -> Registry[object]:
     """Return the registry of a family.
 
     Examples
@@ -41,7 +40,7 @@ def family(name: str) -> Registry[Any]:
     """
     check_choice("name", name, tuple(FAMILIES))
     module, attribute, _ = FAMILIES[name]
-    registry: Registry[Any] = getattr(importlib.import_module(module), attribute)
+    registry: Registry[object] = getattr(importlib.import_module(module), attribute)
     return registry
 
 

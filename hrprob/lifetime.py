@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -43,6 +43,7 @@ from jax.typing import ArrayLike
 from hrprob._core.errors import InvalidInput
 from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import float64, is_traced
+from hrprob._core.types import Array
 from hrprob.noise import NORMAL, Noise
 from hrprob.noise.base import compiled
 from hrprob.numerics.choice import first_largest
@@ -89,10 +90,10 @@ class Nodes(NamedTuple):
     Far down, where a weight underflows while h overflows, the logarithms of the weights are given instead.
     """
 
-    levels: Any  # (k,)
-    weights: Any  # (k,)
-    far_levels: Any  # (f,), f may be 0
-    far_log_weights: Any  # (f,)
+    levels: Array  # (k,)
+    weights: Array  # (k,)
+    far_levels: Array  # (f,), f may be 0
+    far_log_weights: Array  # (f,)
 
 
 @nearest_keywords
@@ -210,8 +211,8 @@ def sum_over_levels(
     term: Callable[[jax.Array, jax.Array], jax.Array],
     u: ArrayLike,
     w: ArrayLike,
-    levels: jax.Array,
-    weights: jax.Array,
+    levels: Array,
+    weights: Array,
 ) -> jax.Array:
     """Return Σ term(level, weight) over levels with weights, of the shape of ``u`` and ``w``."""
 

@@ -7,14 +7,17 @@ the compiled programs, until they outgrow the padding.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import is_traced
+from hrprob._core.types import Integer
 
 __all__ = [
     "Data",
@@ -52,10 +55,12 @@ class Rounds(NamedTuple):
 
 Data = Stays | Rounds
 """What a posterior is conditioned on: sums per stay, or single outcomes."""
+Tables: TypeAlias = "Sequence[tuple[Data, jax.Array | int]]"
+"""Data in buffers of fixed length, each with the number of its rows in use."""
 D = TypeVar("D", bound=Stays | Rounds)
 
 
-def stays(x: Any, r: Any, user: Any = None) -> Stays:
+def stays(x: ArrayLike, r: ArrayLike, user: ArrayLike | None = None) -> Stays:
     """Return the stays in a table of rounds: contexts x (n, d), outcomes r (n,), and labels of the users (n,).
 
     All rounds of one user under one context become one row. Without labels every round is
@@ -86,7 +91,7 @@ def stays(x: Any, r: Any, user: Any = None) -> Stays:
     return Stays(contexts[first[order]], *(column.astype(float) for column in sums))  # type: ignore[arg-type]
 
 
-def rounds(x: Any, r: Any) -> Rounds:
+def rounds(x: ArrayLike, r: ArrayLike) -> Rounds:
     """Return single rounds: contexts x (n, d) and outcomes r (n,).
 
     Examples
@@ -115,7 +120,7 @@ def pad(data: D, rows: int | None = None) -> D:
     return jax.tree.map(lambda leaf: add(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)), data)
 
 
-def first_rows(data: D, rows: Any) -> D:
+def first_rows(data: D, rows: Integer) -> D:
     """Return the data in the same shapes, with the rows beyond the first ``rows`` empty.
 
     Examples
@@ -127,7 +132,7 @@ def first_rows(data: D, rows: Any) -> D:
     return jax.tree.map(lambda leaf: jnp.where(here.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0.0), data)
 
 
-def check_rounds(x: Any, r: Any) -> tuple[np.ndarray, np.ndarray]:
+def check_rounds(x: ArrayLike, r: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return contexts (n, d) and outcomes (n,) as float64, or raise with the row that is wrong.
 
     Examples
@@ -171,7 +176,7 @@ def too_large_at(outcome: float, where: str) -> InvalidInput:
     return InvalidInput("r", "must have squares that add up to a finite number", float(outcome), remedy)
 
 
-def as_numbers(name: str, values: Any, remedy: str = "one row per round") -> np.ndarray:
+def as_numbers(name: str, values: ArrayLike, remedy: str = "one row per round") -> np.ndarray:
     """Return values as an array of float64, or raise where they are masked, complex or not numbers."""
     array = as_array(name, values)
     try:
@@ -182,7 +187,7 @@ def as_numbers(name: str, values: Any, remedy: str = "one row per round") -> np.
     raise InvalidInput(name, "must hold numbers only", values, remedy)
 
 
-def as_array(name: str, values: Any) -> np.ndarray:
+def as_array(name: str, values: ArrayLike) -> np.ndarray:
     """Return values as an array, or raise where entries are masked or rows differ in length."""
     if np.ma.is_masked(values):
         remedy = "drop or impute such rounds, then give its `data`"

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -113,10 +112,12 @@ def gain_derivatives(s: jax.Array, dimension: int) -> tuple[jax.Array, jax.Array
 
 
 @gain_derivatives.defjvp
-def _gain_derivatives_jvp(d: int, primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> Any:
+def _gain_derivatives_jvp(
+    d: int, primals: tuple[jax.Array], tangents: tuple[jax.Array]
+) -> tuple[tuple[jax.Array, jax.Array, jax.Array], tuple[jax.Array, jax.Array, jax.Array]]:
     (s,), (ds,) = primals, tangents
-    *values, third = _up_to_third(s, d, 3)
-    return tuple(values), (values[1] * ds, values[2] * ds, third * ds)
+    value, slope, bend, third = _up_to_third(s, d, 3)
+    return (value, slope, bend), (slope * ds, bend * ds, third * ds)
 
 
 def _up_to_third(s: jax.Array, d: int, order: int) -> tuple[jax.Array, ...]:
@@ -138,7 +139,9 @@ def _log_gain(s: jax.Array, d: int, order: int = 0) -> jax.Array:
 
 
 @_log_gain.defjvp
-def _log_gain_jvp(d: int, order: int, primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> Any:
+def _log_gain_jvp(
+    d: int, order: int, primals: tuple[jax.Array], tangents: tuple[jax.Array]
+) -> tuple[jax.Array, jax.Array]:
     (s,), (ds,) = primals, tangents
     if order == 3:
         return jax.jvp(lambda s: _written_out(s, d, 3), (s,), (ds,))

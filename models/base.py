@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import ClassVar, Self, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -35,11 +35,12 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.registry import Registry
 from hrprob.models import priors
+from hrprob.models.claims import defining, keeps_claim
 from hrprob.models.setting import Setting
 from hrprob.noise import FromDistribution, Noise
 from hrprob.observations import Data, Rounds
 
-__all__ = ["MODELS", "Model", "make_model", "model_for_noise", "register"]
+__all__ = ["MODELS", "Model", "make_model", "model_for_noise", "normal_given_phi", "register"]
 
 M = TypeVar("M", bound=type)
 
@@ -52,6 +53,8 @@ class Model:
     """The data that it is conditioned on: Rounds, or Stays where the sums over a stay suffice."""
     noise_kind: ClassVar[str] = ""
     """The kind of :mod:`hrprob.noise` that it has; by default the kind of the model itself."""
+    has_normal_rounds: ClassVar[bool] = False
+    """Whether single rounds are normal, so that θ given φ can be integrated out; see :func:`normal_given_phi`."""
 
     @classmethod
     def for_noise(cls, noise: Noise) -> Self:
@@ -136,16 +139,24 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[M], M]:
 def _check_outcome_is_used(cls: type) -> None:
     """Raise if a class changes `outcome` but inherits a likelihood that does not look at it."""
     for name in ("observe", "row_log_likelihood"):
-        by = _defining(cls, name)
-        outcome = _defining(cls, "outcome")
+        by = defining(cls, name)
+        outcome = defining(cls, "outcome")
         if by not in (None, Model) and outcome is not by and outcome is not None and issubclass(outcome, by):
             must = f"must override `{name}` with `outcome`"
             remedy = f"{by.__name__} has its own, which does not use `outcome`; inherit from Model instead"
             raise InvalidInput("model", must, cls.__name__, remedy)
 
 
-def _defining(cls: type, name: str) -> type | None:
-    return next((base for base in cls.__mro__ if name in vars(base)), None)
+def normal_given_phi(model: Model) -> bool:
+    """Say whether θ given φ is normal before its truncation: the model says so and has not changed its likelihood.
+
+    Examples
+    --------
+    >>> normal_given_phi(make_model("gaussian")), normal_given_phi(make_model("student-t"))
+    (True, False)
+    """
+    claimed = keeps_claim(type(model), "has_normal_rounds", ("row_log_likelihood",))
+    return model.has_normal_rounds and claimed
 
 
 def model_for_noise(noise: Noise) -> Model:
@@ -164,7 +175,7 @@ def model_for_noise(noise: Noise) -> Model:
     raise InvalidInput("model", "must be given", None, remedy)
 
 
-def make_model(model: Any) -> Model:
+def make_model(model: object) -> Model:
     """Return a model: itself, by its kind, or from a table with its kind and parameters.
 
     Examples

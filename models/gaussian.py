@@ -7,7 +7,7 @@ The likelihood of a stay of m rounds under one context depends on m, Σr and Σr
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -39,6 +39,7 @@ class Gaussian(Model):
     '-3.0760'
     """
 
+    has_normal_rounds: ClassVar[bool] = True
     data: ClassVar[type] = Stays
     noise: ClassVar[Noise] = NORMAL
     noise_kind: ClassVar[str] = "normal"
@@ -70,19 +71,21 @@ class Gaussian(Model):
 class NormalStay(dist.Distribution):
     """(Σr, Σr²) of m normal rounds; the density is that of the rounds themselves."""
 
-    arg_constraints: ClassVar[dict[str, Any]] = {}
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     pytree_data_fields = ("u", "w", "rounds")
 
-    def __init__(self, u: Any, w: Any, rounds: Any, *, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, u: jax.Array, w: jax.Array, rounds: jax.Array, *, validate_args: bool | None = None
+    ) -> None:
         self.u, self.w, self.rounds = u, w, rounds
         super().__init__(jnp.shape(u), (2,), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=1)
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         """Two real numbers; that Σr² ≥ (Σr)²/m is not checked."""
         return constraints.real_vector
 
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+    def sample(self, key: jax.Array, sample_shape: tuple[int, ...] = ()) -> jax.Array:
         """Return draws: Σr is normal, and Σr² − (Σr)²/m is w·χ²(m − 1)."""
         by_mean, by_rest = jax.random.split(key)
         shape = sample_shape + self.batch_shape
@@ -92,6 +95,6 @@ class NormalStay(dist.Distribution):
         squares = total**2 / jnp.maximum(self.rounds, 1.0) + self.w * jnp.where(freedom > 0, rest, 0.0)
         return jnp.stack([total, squares], axis=-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: jax.Array) -> jax.Array:
         """Return the log likelihood of each stay."""
         return log_density_of_rounds(self.u, self.w, self.rounds, value[..., 0], value[..., 1])

@@ -5,15 +5,12 @@ The standardised components are those of :class:`hrprob.noise.Mixture`.
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from hrprob import noise
-from hrprob._core.records import set_frozen
+from hrprob import noise as noises
+from hrprob._core.records import set_frozen, set_later
 from hrprob.models.base import Model, register
 
 __all__ = ["Mixture"]
@@ -38,14 +35,14 @@ class Mixture(Model):
     2.0
     """
 
-    weight: Any = 0.3
-    gap: Any = 1.6
-    ratio: Any = 1.0
+    weight: float = 0.3
+    gap: float = 1.6
+    ratio: float = 1.0
 
-    noise: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    noise: noises.Mixture = set_later()
 
     def __post_init__(self) -> None:
-        standard = noise.Mixture(self.weight, self.gap, self.ratio)
+        standard = noises.Mixture(self.weight, self.gap, self.ratio)
         set_frozen(self, weight=standard.weight, gap=standard.gap, ratio=standard.ratio, noise=standard)
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -11,7 +9,9 @@ from hrprob._core.errors import check_count
 from hrprob._core.records import record, set_frozen
 from hrprob.numerics.products import contract
 from hrprob.problem.bounds import Bounds
+from hrprob.problem.known import Known
 from hrprob.problem.links import Affine, Link
+from hrprob.problem.problem import Problem
 
 __all__ = ["Setting"]
 
@@ -50,7 +50,7 @@ class Setting:
         self.link.check_bound(self.bounds.phi)
 
     @classmethod
-    def of(cls, known: Any) -> Setting:
+    def of(cls, known: Problem | Known) -> Setting:
         """Return the setting of a problem, or of a policy's view of it."""
         made: Setting = object.__new__(cls)
         set_frozen(made, dimension=known.dimension, link=known.link, bounds=known.bounds)

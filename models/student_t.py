@@ -5,15 +5,12 @@ The tails are heavier than the theory covers: a check on the cost of a wrong nor
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from hrprob import noise
-from hrprob._core.records import set_frozen
+from hrprob import noise as noises
+from hrprob._core.records import set_frozen, set_later
 from hrprob.models.base import Model, register
 
 __all__ = ["StudentT"]
@@ -34,11 +31,11 @@ class StudentT(Model):
     2.0
     """
 
-    df: Any = 5.0
-    noise: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    df: float = 5.0
+    noise: noises.StudentT = set_later()
 
     def __post_init__(self) -> None:
-        standard = noise.StudentT(self.df)
+        standard = noises.StudentT(self.df)
         set_frozen(self, df=standard.df, noise=standard)
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:

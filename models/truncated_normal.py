@@ -7,17 +7,16 @@ edge: :mod:`hrprob.noise.truncated_normal` has the formula.
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from numpyro.distributions import constraints
 
-from hrprob import noise
+from hrprob import noise as noises
 from hrprob._core.errors import check_number
-from hrprob._core.records import set_frozen
+from hrprob._core.records import set_frozen, set_later
 from hrprob.models.base import Model, register
 
 __all__ = ["TruncatedNormal"]
@@ -41,21 +40,22 @@ class TruncatedNormal(Model):
     2.0
     """
 
-    width: Any = 3.0
-    edge: Any = 0.05
-    noise: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    width: float = 3.0
+    edge: float = 0.05
+    noise: noises.TruncatedNormal = set_later()
 
     def __post_init__(self) -> None:
         check_number("edge", self.edge, low=0, open_low=True, remedy="a wall has no gradient")
-        standard = noise.TruncatedNormal(self.width, self.edge)
+        standard = noises.TruncatedNormal(self.width, self.edge)
         set_frozen(self, width=standard.width, edge=standard.edge, noise=standard)
 
     @classmethod
-    def for_noise(cls, noise: Any) -> Self:
+    def for_noise(cls, noise: noises.Noise) -> Self:
         """Return the model with the noise's width, and its edge or, where that is sharp, the thin default.
 
         Outcomes may be truncated sharply; a likelihood must not be.
         """
+        assert isinstance(noise, noises.TruncatedNormal)  # its kind is `noise_kind`
         return cls(noise.width, noise.edge) if noise.edge > 0.0 else cls(noise.width)
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
@@ -66,29 +66,31 @@ class TruncatedNormal(Model):
 class EdgedNormal(dist.Distribution):
     """The truncated normal distribution of mean ``u`` and variance ``w``."""
 
-    arg_constraints: ClassVar[dict[str, Any]] = {}
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     support = constraints.real
     pytree_data_fields = ("u", "w", "noise")
 
-    def __init__(self, u: Any, w: Any, noise: Any, *, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, u: jax.Array, w: jax.Array, noise: noises.TruncatedNormal, *, validate_args: bool | None = None
+    ) -> None:
         self.u, self.w, self.noise = u, w, noise
         super().__init__(jnp.broadcast_shapes(jnp.shape(u), jnp.shape(w)), (), validate_args=validate_args)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: jax.Array) -> jax.Array:
         """Return the log density."""
         return self.noise.log_pdf((value - self.u) / jnp.sqrt(self.w)) - 0.5 * jnp.log(self.w)
 
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+    def sample(self, key: jax.Array, sample_shape: tuple[int, ...] = ()) -> jax.Array:
         """Return draws, as quantiles of uniform numbers."""
         uniform = jax.random.uniform(key, sample_shape + self.batch_shape, float, 1e-16)
         return self.u + jnp.sqrt(self.w) * self.noise.quantile(uniform)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> jax.Array:
         """The mean u."""
         return jnp.broadcast_to(self.u, self.batch_shape)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> jax.Array:
         """The variance w."""
         return jnp.broadcast_to(self.w, self.batch_shape)

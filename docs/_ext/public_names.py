@@ -28,6 +28,7 @@ from sphinx.environment import BuildEnvironment
 PACKAGES = (
     "hrprob",
     "hrprob.plot",
+    "hrprob.data",
     "hrprob.policies",
     "hrprob.problem",
     "hrprob.problem.contexts",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
@@ -19,17 +19,21 @@ from weakref import WeakSet
 import jax
 import numpy as np
 from jax import export
+from jax.tree_util import PyTreeDef
 
 from hrprob._core.precision import is_traced
 from hrprob._core.program_store import ProgramStore, StoredProgram
+from hrprob._core.types import PyTree
 
 __all__ = ["Program", "Ready", "forget_programs", "program", "store_programs"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+LeafType = tuple[tuple[int, ...], np.dtype, bool]
+"""Shape and type of a leaf, and whether the type is weak: that of one of Python's own numbers."""
 
 _store: ProgramStore | None = None
-_all: WeakSet[Program[Any, Any]] = WeakSet()
+_all: WeakSet[Program[..., PyTree]] = WeakSet()
 
 
 def store_programs(folder: Path | None) -> None:
@@ -71,11 +75,13 @@ def program(*, static: tuple[str, ...] = ()) -> Callable[[Callable[P, R]], Progr
 class Ready(NamedTuple):
     """A compiled program over the leaves of its arguments."""
 
-    compiled: Any
-    weak: list[Any]  # the types of Python's own numbers among the leaves, which must be told; else None
-    structure: Any  # of the result
+    compiled: jax.stages.Compiled
+    weak: list[
+        np.dtype | None
+    ]  # the types of Python's own numbers among the leaves, which must be told; else None
+    structure: PyTreeDef  # of the result
 
-    def __call__(self, leaves: list[Any]) -> Any:
+    def __call__(self, leaves: Sequence[PyTree]) -> PyTree:
         """Compute from leaves, and return the result in its structure."""
         told = [
             leaf if kind is None else np.asarray(leaf, kind)
@@ -97,7 +103,7 @@ class Program(Generic[P, R]):
 
     def __init__(self, function: Callable[P, R], static: tuple[str, ...] = ()) -> None:
         functools.update_wrapper(self, function)
-        self.jitted: Any = jax.jit(function, static_argnames=static)
+        self.jitted = jax.jit(function, static_argnames=static)
         self._static = static
         self._compiled: dict[Hashable, Future[Ready]] = {}
         self._lock = threading.Lock()
@@ -119,7 +125,7 @@ class Program(Generic[P, R]):
         """
         return self._entry(args, kwargs)[0]
 
-    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> jax.stages.Lowered:
         """Return the lowered program for such arguments, to look at."""
         return self.jitted.lower(*args, **kwargs)
 
@@ -132,9 +138,11 @@ class Program(Generic[P, R]):
         """Drop all programs."""
         with self._lock:
             self._compiled.clear()
-        self.jitted.clear_cache()
+        self.jitted.clear_cache()  # type: ignore[attr-defined]
 
-    def _entry(self, args: Any, kwargs: Any) -> tuple[Future[Ready], list[Any]]:
+    def _entry(
+        self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+    ) -> tuple[Future[Ready], list[PyTree]]:
         """Return the future of the program over leaves, and the leaves; compile it unless somebody did or does."""
         static = {name: kwargs[name] for name in self._static if name in kwargs}
         dynamic = {name: value for name, value in kwargs.items() if name not in static}
@@ -156,13 +164,13 @@ class Program(Generic[P, R]):
                 raise
         return entry, leaves
 
-    def _compile(self, tree: Any, types: Any, static: dict[str, Any]) -> Ready:
+    def _compile(self, tree: PyTreeDef, types: tuple[LeafType, ...], static: dict[str, Hashable]) -> Ready:
         store = _store
         full_name = f"{self.__module__}.{self.__qualname__}"  # type: ignore[attr-defined]
         name = None if store is None else store.name(full_name, types, tree, static)
         stored = None if store is None or name is None else store.load(name)
         if stored is None:
-            lowered, result, stored = self._trace(tree, types, static, wanted=name is not None)
+            traced, result, stored = self._trace(tree, types, static, wanted=name is not None)
             if store is not None and name is not None and stored is not None:
                 store.save(name, stored)
         if stored is not None:
@@ -171,16 +179,18 @@ class Program(Generic[P, R]):
             lowered = jax.jit(stored.exported.call).lower(
                 *(jax.ShapeDtypeStruct(*kind[:2]) for kind in types)
             )
+        else:
+            lowered = traced.lower()
         weak = [kind[1] if kind[2] and stored is not None else None for kind in types]
         return Ready(lowered.compile(), weak, result)
 
     def _trace(
-        self, tree: Any, types: Any, static: dict[str, Any], *, wanted: bool
-    ) -> tuple[Any, Any, StoredProgram | None]:
-        """Return the lowered program over leaves, the structure of its result, and what a store can keep, if wanted."""
-        structure: list[Any] = []
+        self, tree: PyTreeDef, types: tuple[LeafType, ...], static: dict[str, Hashable], *, wanted: bool
+    ) -> tuple[jax.stages.Traced, PyTreeDef, StoredProgram | None]:
+        """Return the traced program over leaves, the structure of its result, and what a store can keep, if wanted."""
+        structure: list[PyTreeDef] = []
 
-        def flat(*leaves: Any) -> Any:
+        def flat(*leaves: PyTree) -> list[PyTree]:
             args, kwargs = jax.tree.unflatten(tree, leaves)
             result, found = jax.tree.flatten(self.__wrapped__(*args, **kwargs, **static))  # type: ignore[attr-defined]
             structure[:] = [found]
@@ -197,10 +207,10 @@ class Program(Generic[P, R]):
             except (NotImplementedError, ValueError):
                 # What JAX cannot export (calls into Python, some types) is traced again by every process.
                 stored = None
-        return traced.lower() if stored is None else None, structure[0], stored
+        return traced, structure[0], stored
 
 
-def _type_of(leaf: Any) -> tuple[tuple[int, ...], Any, bool]:
+def _type_of(leaf: object) -> LeafType:
     """Return shape, type and weakness of the type."""
     kind = leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jax.typeof(leaf)
     return kind.shape, kind.dtype, bool(getattr(kind, "weak_type", False))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hrprob._core.docstrings import Entry, parameters_of, references_of, summary_of, text_of
 from hrprob._core.records import describe
 from hrprob._core.tables import to_toml
+from hrprob._core.types import Decoded
 
 __all__ = ["Description", "Parameter", "describe_class"]
+
+
+# What a docstring would say of a field that is annotated with one of these.
+_IN_WORDS = {"AsWritten": "", "Integer": "int", "Number": "float", "Number | None": "float"}
 
 
 class Parameter(NamedTuple):
@@ -21,7 +26,7 @@ class Parameter(NamedTuple):
         Its name, the key in a configuration.
     type : str
         Its type in words, as numpydoc writes it: ``float``, ``{"first", "informative"}``.
-    default : Any
+    default : object
         Its default as plain data, None where it may be left out, ``dataclasses.MISSING`` where it is required.
     meaning : str
         Its meaning, with the markup of docstrings.
@@ -29,7 +34,7 @@ class Parameter(NamedTuple):
 
     name: str
     type: str
-    default: Any
+    default: Decoded
     meaning: str
 
     @property
@@ -52,7 +57,7 @@ class Parameter(NamedTuple):
             return "required"
         return "optional" if self.default is None else to_toml(self.default)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return it as plain data."""
         return {
             "name": self.name,
@@ -90,12 +95,12 @@ class Description(NamedTuple):
     parameters: tuple[Parameter, ...]
     references: tuple[str, ...]
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return it as plain data."""
         return self._asdict() | {"parameters": [parameter.to_plain() for parameter in self.parameters]}
 
 
-def describe_class(family: str, kind: str, cls: type[Any]) -> Description:
+def describe_class(family: str, kind: str, cls: type) -> Description:
     """Return what a registered class says of itself; its own parameters come before those of its bases."""
     documented = parameters_of(cls)
     declared = [vars(base).get("__annotations__", {}) for base in cls.__mro__]
@@ -112,12 +117,11 @@ def describe_class(family: str, kind: str, cls: type[Any]) -> Description:
     )
 
 
-def _parameter(field: dataclasses.Field[Any], entry: Entry | None) -> Parameter:
+def _parameter(field: dataclasses.Field[object], entry: Entry | None) -> Parameter:
     default = field.default
     if default is dataclasses.MISSING and field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
-    declared = "" if str(field.type) == "Any" else str(field.type)
-    kind, meaning = (declared, "") if entry is None else entry
+    kind, meaning = (_IN_WORDS.get(str(field.type), str(field.type)), "") if entry is None else entry
     return Parameter(
         field.name, kind, default if default is dataclasses.MISSING else describe(default), meaning
     )

@@ -11,7 +11,7 @@ import dataclasses
 import inspect
 import re
 import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 __all__ = [
     "Entry",
@@ -63,17 +63,17 @@ def sections(text: str | None) -> dict[str, str]:
     return {name: "\n".join(body).strip("\n") for name, body in found.items()}
 
 
-def summary_of(cls: type[Any]) -> str:
+def summary_of(cls: type) -> str:
     """Return the first line of a class's docstring."""
     return (inspect.getdoc(cls) or "").split("\n")[0]
 
 
-def text_of(cls: type[Any]) -> str:
+def text_of(cls: type) -> str:
     """Return what a class's docstring says between its first line and its first section."""
     return sections(inspect.getdoc(cls))[""].partition("\n")[2].strip("\n")
 
 
-def parameters_of(cls: type[Any]) -> dict[str, Entry]:
+def parameters_of(cls: type) -> dict[str, Entry]:
     """Return what the docstrings of a class and its bases say of each parameter; the class itself goes first.
 
     Examples
@@ -110,7 +110,7 @@ def parameters_of(cls: type[Any]) -> dict[str, Entry]:
     return found
 
 
-def references_of(cls: type[Any]) -> list[str]:
+def references_of(cls: type) -> list[str]:
     """Return the references of a class's docstring, or of its module's where it has none itself."""
     module = sys.modules.get(cls.__module__)
     for text in (inspect.getdoc(cls), getattr(module, "__doc__", None)):
@@ -146,7 +146,7 @@ def _entries(body: str) -> list[tuple[list[str], Entry]]:
     return [(names, Entry(kind, inspect.cleandoc("\n".join(text)))) for names, kind, text in found]
 
 
-def complete_docstring(cls: type[Any]) -> None:
+def complete_docstring(cls: type) -> None:
     """Add to a dataclass's docstring what its bases say of fields that it does not describe itself.
 
     ``help`` then shows every parameter with its type and meaning, and a class need not repeat its bases.

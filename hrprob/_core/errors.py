@@ -9,8 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -41,7 +40,7 @@ class InvalidInput(ValueError):
         self.field, self.must, self.got, self.remedy = field, must, got, remedy
         super().__init__(printable(f"`{field}` {must}, got {_show(got)}: {remedy}"))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[str, str, str, str], InvalidInput], tuple[str, str, str, str]]:
         # Another process raised it, and this one reports it: the value itself may not travel, its text does.
         return _unpickled, (self.field, self.must, _show(self.got), self.remedy)
 
@@ -84,7 +83,7 @@ def _show(value: object) -> str:
 
 def check_number(
     field: str,
-    value: Any,
+    value: object,
     *,
     low: float = -math.inf,
     high: float = math.inf,
@@ -115,7 +114,7 @@ def check_number(
     return number
 
 
-def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None, remedy: str) -> int:
+def check_count(field: str, value: object, *, low: int = 1, high: int | None = None, remedy: str) -> int:
     """Return ``value`` as an int, or raise unless it is a whole number from ``low`` to ``high``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
         raise InvalidInput(field, f"must be a whole number of at least {low}", value, remedy)
@@ -130,7 +129,7 @@ def nearest(name: object, names: list[str]) -> str:
     return f"did you mean `{near[0]}`?" if near else ""
 
 
-def check_choice(field: str, value: Any, choices: Sequence[str], *, remedy: str = "") -> str:
+def check_choice(field: str, value: object, choices: Sequence[str], *, remedy: str = "") -> str:
     """Return ``value``, or raise unless it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
@@ -139,7 +138,7 @@ def check_choice(field: str, value: Any, choices: Sequence[str], *, remedy: str 
     return value
 
 
-def check_vector(field: str, value: Any, *, dimension: int | None = None, remedy: str) -> np.ndarray:
+def check_vector(field: str, value: object, *, dimension: int | None = None, remedy: str) -> np.ndarray:
     """Return ``value`` as a float64 vector, or raise unless it is a list of finite numbers."""
     try:
         vector = np.asarray(value, dtype=np.float64)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import SupportsFloat
 
 __all__ = [
     "MINUS",
@@ -45,7 +45,7 @@ _COMMAS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POWER = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]\d+)(?!\w)")
 
 
-def format_number(value: Any, decimals: int | None = None) -> str:
+def format_number(value: SupportsFloat, decimals: int | None = None) -> str:
     """Return a number with ``decimals`` decimals; by default four significant digits, and all digits before the point.
 
     Examples
@@ -67,7 +67,7 @@ def format_number(value: Any, decimals: int | None = None) -> str:
     return typeset(text.removeprefix("-") if float(text.replace(",", "")) == 0 else text)
 
 
-def signed(value: Any, decimals: int | None = None) -> str:
+def signed(value: SupportsFloat, decimals: int | None = None) -> str:
     """Return a number with its sign, also where it is positive.
 
     Examples
@@ -78,7 +78,7 @@ def signed(value: Any, decimals: int | None = None) -> str:
     return ("+" if float(value) > 0 else "") + format_number(value, decimals)
 
 
-def format_interval(low: Any, high: Any, decimals: int | None = None) -> str:
+def format_interval(low: SupportsFloat, high: SupportsFloat, decimals: int | None = None) -> str:
     """Return an interval in brackets.
 
     Examples
@@ -89,7 +89,7 @@ def format_interval(low: Any, high: Any, decimals: int | None = None) -> str:
     return f"[{format_number(low, decimals)}, {format_number(high, decimals)}]"
 
 
-def decimals_for(error: Any) -> int:
+def decimals_for(error: SupportsFloat) -> int:
     """Return how many decimals a number with this standard error deserves: one digit of it, two if that is a 1.
 
     Examples
@@ -103,7 +103,7 @@ def decimals_for(error: Any) -> int:
     return max(0, places + (float(error) * 10.0**places < 2.0))
 
 
-def with_error(value: Any, error: Any) -> str:
+def with_error(value: SupportsFloat, error: SupportsFloat) -> str:
     r"""Return a number and its standard error with decimals chosen by the error; the number alone without one.
 
     Examples
@@ -117,7 +117,7 @@ def with_error(value: Any, error: Any) -> str:
     return f"{format_number(value, decimals)}{_SPACE}±{_SPACE}{format_number(error, decimals)}"
 
 
-def percent(share: Any, decimals: int = 0) -> str:
+def percent(share: SupportsFloat, decimals: int = 0) -> str:
     r"""Return a share in per cent.
 
     Examples
@@ -128,7 +128,7 @@ def percent(share: Any, decimals: int = 0) -> str:
     return f"{format_number(100 * float(share), decimals)}{_SPACE}%"
 
 
-def format_p(p: Any) -> str:
+def format_p(p: SupportsFloat) -> str:
     """Return a p-value with two significant digits; a very small one as a bound.
 
     Examples
@@ -142,7 +142,7 @@ def format_p(p: Any) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.2g}"
 
 
-def p_is(p: Any) -> str:
+def p_is(p: SupportsFloat) -> str:
     """Return what a p-value is, in words.
 
     Examples
@@ -154,7 +154,7 @@ def p_is(p: Any) -> str:
     return f"p {words}" if words.startswith("<") else f"p = {words}"
 
 
-def listed(items: Iterable[Any]) -> str:
+def listed(items: Iterable[str | SupportsFloat]) -> str:
     """Return numbers or names one by one; of many numbers, the first and the last.
 
     Examples

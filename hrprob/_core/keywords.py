@@ -61,7 +61,7 @@ def nearest_keywords(function: Callable[P, R]) -> Callable[P, R]:
     name = function.__qualname__.removesuffix(".__init__")
 
     @functools.wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> R:
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         if not kwargs.keys() <= set(known):
             check_keywords(name, list(kwargs), [one for one in known if one != "self"])
         return function(*args, **kwargs)

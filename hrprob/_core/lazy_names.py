@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import lazy_loader
 
 __all__ = ["names_of_stub"]
 
-Names = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
+Names = tuple[Callable[[str], object], Callable[[], list[str]], list[str]]
 
 
 def names_of_stub(package: str, file: str) -> Names:
@@ -25,7 +24,7 @@ def names_of_stub(package: str, file: str) -> Names:
     """
     load, listing, public = lazy_loader.attach_stub(package, file)
 
-    def named(name: str) -> Any:
+    def named(name: str) -> object:
         if name in public or name.startswith("_"):
             return load(name)
         # Imported here, because importing hrprob alone should load nothing.

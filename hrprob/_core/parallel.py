@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import ParamSpec, Protocol, TypeVar
 
 from hrprob._core.precision import double_precision
 
-__all__ = ["side_by_side"]
+__all__ = ["Submit", "in_background", "side_by_side"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -40,3 +42,37 @@ def side_by_side(function: Callable[[T], R], arguments: Sequence[T]) -> Iterator
             if waiting:
                 running.append(pool.submit(one, waiting.pop(0)))
             yield result
+
+
+class Submit(Protocol):
+    """Has a function called elsewhere; the future has its result."""
+
+    def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Return the future of ``function`` of these arguments."""
+
+
+@contextlib.contextmanager
+def in_background() -> Iterator[Submit]:
+    """Yield a function that has others called in one thread beside the caller, in order and in double precision.
+
+    When the context ends, calls that have not begun are dropped, and the one that runs is waited for.
+
+    Examples
+    --------
+    >>> with in_background() as submit:
+    ...     print(submit(pow, 2, 5).result())
+    32
+    """
+
+    def submit(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        def in_double_precision() -> T:
+            with double_precision():
+                return function(*args, **kwargs)
+
+        return pool.submit(in_double_precision)
+
+    pool = ThreadPoolExecutor(1)
+    try:
+        yield submit
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from contextlib import AbstractContextManager
+from types import ModuleType
+from typing import ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from hrprob._core.types import PyTree
 
 __all__ = ["arrays_for", "double_precision", "float64", "is_traced"]
 
@@ -24,17 +28,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def double_precision() -> Any:
+def double_precision() -> AbstractContextManager[None]:
     """Return a context manager within which JAX computes in float64 (this thread only)."""
     return jax.enable_x64(True)
 
 
-def is_traced(*values: Any) -> bool:
+def is_traced(*values: PyTree) -> bool:
     """Return whether any number in ``values`` (arrays, records, tuples of them) is being traced by JAX."""
     return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
 
 
-def arrays_for(*values: Any) -> Any:
+def arrays_for(*values: PyTree) -> ModuleType:
     """Return ``jax.numpy`` if any number in ``values`` is being traced, and else ``numpy``.
 
     Outside a compiled program every single operation of ``jax.numpy`` is compiled by itself, once for every
@@ -62,6 +66,6 @@ def float64(function: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
-def _to_numpy(leaf: Any) -> Any:
+def _to_numpy(leaf: object) -> object:
     # Plain arguments inside the caller's jit still give a tracer, which NumPy cannot hold.
     return np.asarray(leaf) if isinstance(leaf, jax.Array) and not is_traced(leaf) else leaf

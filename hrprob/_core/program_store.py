@@ -26,16 +26,18 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 from jax import export
+from jax.tree_util import PyTreeDef
 
 import hrprob
 from hrprob._core.files import source_digest, whole_file
+from hrprob._core.types import Decoded, PyTree
 
 __all__ = ["ProgramStore", "StoredProgram", "portable_text", "portable_tree"]
 
@@ -56,7 +58,7 @@ class StoredProgram(NamedTuple):
     """A lowered program over the leaves of its arguments, and the structure of its result."""
 
     exported: export.Exported
-    result: Any  # a PyTreeDef
+    result: PyTreeDef
 
 
 class ProgramStore:
@@ -83,7 +85,9 @@ class ProgramStore:
             )
         self.folder, self._source = folder, source_digest()
 
-    def name(self, function: str, types: Sequence[Any], tree: Any, static: Mapping[str, Any]) -> str | None:
+    def name(
+        self, function: str, types: Sequence[object], tree: PyTreeDef, static: Mapping[str, object]
+    ) -> str | None:
         """Return the file name of a program; None if it depends on code that the fingerprint does not cover.
 
         Parameters
@@ -140,7 +144,7 @@ class ProgramStore:
             return None
 
 
-def _is_private(status: os.stat_result, is_kind: Any) -> bool:
+def _is_private(status: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
     others_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return is_kind(status.st_mode) and status.st_uid == os.geteuid() and not others_write
 
@@ -153,7 +157,7 @@ def _versions() -> str:
     return " ".join([hrprob.__version__, *versions, *map(str, sys.version_info[:2])])
 
 
-def portable_tree(tree: Any) -> str | None:
+def portable_tree(tree: PyTreeDef) -> str | None:
     """Return a structure of arguments as text that means the same in every process; None if there is none.
 
     Examples
@@ -172,7 +176,7 @@ def portable_tree(tree: Any) -> str | None:
     return f"[{' '.join([name, own, *map(str, children)])}]"
 
 
-def portable_text(value: Any) -> str | None:
+def portable_text(value: object) -> str | None:
     """Return a static value as text that means the same in every process; None if there is none.
 
     Examples
@@ -203,7 +207,7 @@ def portable_text(value: Any) -> str | None:
     return None
 
 
-def _name_of(thing: Any) -> str | None:
+def _name_of(thing: type | Callable[..., object]) -> str | None:
     """Return the full name of a class or function of a module, if the fingerprint covers its code."""
     module, name = getattr(thing, "__module__", ""), thing.__qualname__
     covered = module.partition(".")[0] in _COVERED and not module.startswith("hrprob.experiments")
@@ -212,7 +216,7 @@ def _name_of(thing: Any) -> str | None:
     return str(name) if module == "builtins" else f"{module}:{name}"
 
 
-def _encoded(tree: Any) -> Any:
+def _encoded(tree: PyTreeDef) -> Decoded:
     """Return a structure of tuples, lists, dictionaries and named tuples of hrprob as JSON; None if it has others."""
     data = tree.node_data()
     if data is None or data[0] is type(None):
@@ -229,17 +233,17 @@ def _encoded(tree: Any) -> Any:
     return ["named", kind.__module__, kind.__qualname__, *children] if named and _name_of(kind) else None
 
 
-def _decoded(text: Any) -> Any:
+def _decoded(text: Decoded) -> PyTreeDef:
     """Return the structure of which :func:`_encoded` is the JSON."""
     return jax.tree.structure(_filled(text))
 
 
-def _filled(text: Any) -> Any:
+def _filled(text: Decoded) -> PyTree:
     if text in ("leaf", "none"):
         return 0.0 if text == "leaf" else None
     container, *rest = text
     if container == "named":
-        thing: Any = importlib.import_module(rest[0])
+        thing: PyTree = importlib.import_module(rest[0])
         for name in rest[1].split("."):
             thing = getattr(thing, name)
         return thing(*map(_filled, rest[2:]))

@@ -10,7 +10,7 @@ structure. JAX rebuilds records from tracers without calling ``__init__``, so
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
@@ -18,8 +18,9 @@ import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.keywords import nearest_fields
+from hrprob._core.types import Decoded, PyTree
 
-__all__ = ["describe", "record", "set_frozen", "with_fields"]
+__all__ = ["describe", "record", "set_frozen", "set_later", "with_fields"]
 
 T = TypeVar("T")
 
@@ -52,11 +53,13 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
         dynamic = tuple(name for name in names if name not in fixed)
         kept = tuple(name for name in names if name in fixed)
 
-        def flatten_with_keys(value: Any) -> Any:
+        def flatten_with_keys(
+            value: T,
+        ) -> tuple[list[tuple[jax.tree_util.GetAttrKey, PyTree]], tuple[object, ...]]:
             children = [(jax.tree_util.GetAttrKey(name), getattr(value, name)) for name in dynamic]
             return children, tuple(getattr(value, name) for name in kept)
 
-        def unflatten(structure: tuple[Any, ...], children: Any) -> Any:
+        def unflatten(structure: tuple[object, ...], children: Iterable[PyTree]) -> T:
             value = object.__new__(made)
             for name, child in (*zip(dynamic, children, strict=True), *zip(kept, structure, strict=True)):
                 object.__setattr__(value, name, child)
@@ -68,13 +71,31 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
     return decorate
 
 
-def set_frozen(value: Any, **fields: Any) -> None:
+def set_later() -> Any:
+    """Return a field that is not a user's: it is set by ``__post_init__``, or where a record learns its surroundings.
+
+    Examples
+    --------
+    >>> @record()
+    ... class Square:
+    ...     side: float
+    ...     area: float = set_later()
+    ...
+    ...     def __post_init__(self) -> None:
+    ...         set_frozen(self, area=self.side**2)
+    >>> Square(3.0), Square(3.0).area
+    (Square(side=3.0), 9.0)
+    """
+    return dataclasses.field(default=None, init=False, repr=False, compare=False)
+
+
+def set_frozen(value: object, **fields: object) -> None:
     """Set fields of a frozen record from within its own ``__post_init__``."""
     for name, content in fields.items():
         object.__setattr__(value, name, content)
 
 
-def with_fields(value: T, **fields: Any) -> T:
+def with_fields(value: T, **fields: object) -> T:
     """Return a copy of a record with some fields changed, without checking them.
 
     Examples
@@ -91,7 +112,7 @@ def with_fields(value: T, **fields: Any) -> T:
     return copy
 
 
-def describe(value: Any) -> Any:
+def describe(value: object) -> Decoded:
     """Return a record as plain data: its kind, and its fields as numbers, strings, lists and dictionaries.
 
     Where it can be made from these, :meth:`hrprob._core.registry.Registry.make` makes the same record from them. A

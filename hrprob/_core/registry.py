@@ -97,11 +97,11 @@ from hrprob._core.tables import (
 
 __all__ = ["Registry"]
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 C = TypeVar("C", bound=type)
 
 
-class Registry(Generic[T]):
+class Registry(Generic[T_co]):
     """The kinds of one family.
 
     Parameters
@@ -148,7 +148,7 @@ class Registry(Generic[T]):
         self.family, self.field, self.requires = family, field, requires
         self._package, self._modules = package, modules
         self._given_remedy = remedy
-        self._classes: dict[str, type[T]] = {}
+        self._classes: dict[str, type[T_co]] = {}
 
     def register(self, kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
         """Return a decorator that makes a class a record known as ``kind``.
@@ -174,7 +174,7 @@ class Registry(Generic[T]):
 
         return decorate
 
-    def kinds(self) -> dict[str, type[T]]:
+    def kinds(self) -> dict[str, type[T_co]]:
         """Return all classes by kind: hrprob's own, those of entry points, those registered by hand."""
         self._load_all()
         # Sorted, so that the order does not depend on what was imported first.
@@ -183,7 +183,7 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.kinds())
 
-    def get(self, kind: Any, field: str | None = None) -> type[T]:
+    def get(self, kind: object, field: str | None = None) -> type[T_co]:
         """Return the class of a kind, or raise and name the nearest known kind."""
         if isinstance(kind, str) and kind not in self._classes:
             self._load_one(kind)
@@ -197,11 +197,11 @@ class Registry(Generic[T]):
             field, must, NOTHING if kind is None else kind, nearest(kind, known) or self._remedy(field)
         )
 
-    def is_instance(self, value: Any) -> bool:
+    def is_instance(self, value: object) -> bool:
         """Return whether a value is a member of the family; a class is not."""
         return not isinstance(value, type) and all(hasattr(value, name) for name in self.requires)
 
-    def make(self, written: Any, *, field: str | None = None, folder: Path | None = None) -> T:
+    def make(self, written: object, *, field: str | None = None, folder: Path | None = None) -> T_co:
         """Return a member of the family from what a user wrote.
 
         Parameters
@@ -220,7 +220,7 @@ class Registry(Generic[T]):
         if isinstance(written, str):
             return self._build(self.get(written, field), written, {}, field, folder)
         if self.is_instance(written):
-            return cast(T, written)
+            return cast(T_co, written)
         if isinstance(written, type) and all(hasattr(written, name) for name in self.requires):
             must, remedy = f"must be one of the {self.family}", f"call it: {written.__name__}()"
             raise InvalidInput(field, must, written, remedy)
@@ -228,7 +228,7 @@ class Registry(Generic[T]):
             field, f"must be one of the {self.family}, or name one", written, self._remedy(field)
         )
 
-    def make_several(self, written: Sequence[Any] | None = None) -> list[T]:
+    def make_several(self, written: Sequence[object] | None = None) -> list[T_co]:
         """Return members of different kinds from a list of what users write for one, or one of every kind."""
         if isinstance(written, str) or (written is not None and not written):
             remedy = "give a list of kinds, or nothing for all of them"
@@ -240,7 +240,7 @@ class Registry(Generic[T]):
                 raise InvalidInput(self.family, "must name each kind once", kind, "drop one of them")
         return made
 
-    def describe(self, kind: Any = None) -> list[Description]:
+    def describe(self, kind: object = None) -> list[Description]:
         """Return what every kind, or this one, says of itself: summary, parameters, references.
 
         Examples
@@ -260,7 +260,9 @@ class Registry(Generic[T]):
         name = field.removesuffix(".kind").rpartition(".")[2].lstrip("-")
         return self._given_remedy or f'write {name} = "{first}", or a table {{ kind = "{first}", ... }}'
 
-    def _build(self, cls: type[T], kind: str, table: Mapping[str, Any], field: str, folder: Path | None) -> T:
+    def _build(
+        self, cls: type[T_co], kind: str, table: Mapping[str, object], field: str, folder: Path | None
+    ) -> T_co:
         # A table with both names keeps the earlier one, which is then reported as unknown.
         earlier = {old: new for old, new in getattr(cls, "RENAMED", {}).items() if new not in table}
         table = {earlier.get(name, name): value for name, value in table.items()}
@@ -330,7 +332,7 @@ def _address(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__
 
 
-def _numbers(field: str, written: Any, folder: Path) -> Any:
+def _numbers(field: str, written: object, folder: Path) -> object:
     """Return numbers as they were written, or the path of the file that holds them."""
     if isinstance(written, str):
         if not (written and written.isprintable()):

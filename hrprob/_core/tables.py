@@ -6,9 +6,10 @@ import dataclasses
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hrprob._core.errors import InvalidInput, nearest
+from hrprob._core.types import Decoded
 
 __all__ = [
     "NOTHING",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class _Nothing:
@@ -39,12 +41,12 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
-def names_of(cls: type[Any]) -> list[str]:
+def names_of(cls: type) -> list[str]:
     """Return the names of the fields from which a record is made."""
     return [field.name for field in dataclasses.fields(cls) if field.init]
 
 
-def required_of(cls: type[Any]) -> list[str]:
+def required_of(cls: type) -> list[str]:
     """Return the names of the fields that must be given: those without a default."""
     return [
         field.name
@@ -55,7 +57,7 @@ def required_of(cls: type[Any]) -> list[str]:
     ]
 
 
-def given(table: Mapping[str, Any]) -> dict[str, Any]:
+def given(table: Mapping[str, V]) -> dict[str, V]:
     """Return the fields that a table gives; one that is None counts as not given."""
     return {name: value for name, value in table.items() if value is not None}
 
@@ -68,7 +70,7 @@ def within(parent: str, make: Callable[[], T]) -> T:
         raise error.within(parent) from None
 
 
-def kind_or_table(option: str, text: str) -> Any:
+def kind_or_table(option: str, text: str) -> Decoded:
     """Return the kind that an option of the command line names, or the table that it contains in TOML.
 
     Examples
@@ -88,7 +90,7 @@ def kind_or_table(option: str, text: str) -> Any:
     return read["value"]
 
 
-def table_of(field: str, tables: Mapping[str, Any], remedy: str) -> Mapping[str, Any]:
+def table_of(field: str, tables: Mapping[str, object], remedy: str) -> Mapping[str, Decoded]:
     """Return the table in ``tables`` whose key is the last part of ``field``, or raise."""
     table = tables.get(field.rpartition(".")[2])
     if table is None:
@@ -98,7 +100,7 @@ def table_of(field: str, tables: Mapping[str, Any], remedy: str) -> Mapping[str,
     return table
 
 
-def check_keys(field: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
+def check_keys(field: str, table: Mapping[str, object], known: Iterable[str]) -> None:
     """Raise if a table has an unknown key, and name the nearest known one."""
     names = list(known)
     for key, value in table.items():
@@ -112,7 +114,7 @@ def inside(field: str, key: str) -> str:
     return f"{field}.{key}" if field else key
 
 
-def check_numbers(field: str, value: Any) -> None:
+def check_numbers(field: str, value: object) -> None:
     """Raise if an entry of a nested list is a truth value or text, which NumPy would turn into a number."""
     if isinstance(value, list):
         for place, entry in enumerate(value, start=1):
@@ -140,7 +142,7 @@ def read_number(text: str) -> float:
     return float(text)
 
 
-def to_toml(value: Any) -> str:
+def to_toml(value: object) -> str:
     """Return plain data as a value of TOML; tables are written inline.
 
     Examples

@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from hrprob._core.types import Decoded
 from hrprob.cli.fit import add_fit_arguments, columns_of, fit_options, option_names
 from hrprob.cli.jax_setup import prepare_jax
 from hrprob.cli.printing import loading, print_result, printer, shows_progress
 from hrprob.cli.shared import Command, import_modules, named_as_options, result_folder
+
+if TYPE_CHECKING:
+    from hrprob.fitting.posterior import Posterior
 
 __all__ = ["COMMAND"]
 
@@ -46,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> None:
     with named_as_options("outcome", "context", "user", "level", "scale", data="FILE"):
         table = read_table(arguments.file, columns_of(arguments), arguments.scale)
 
-    def posterior_of(**changes: Any) -> Any:
+    def posterior_of(**changes: Decoded) -> Posterior:
         with named_as_options(*option_names, **{"bounds.theta": "bound-theta", "bounds.phi": "bound-phi"}):
             return fit(table, **(options | changes), progress=shows_progress(arguments))
 

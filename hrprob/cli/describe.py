@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hrprob.cli.printing import print_json, print_text
 from hrprob.cli.shared import Command, add_import, add_json, import_modules, named_as_options
@@ -18,19 +18,19 @@ _WIDTH = 100
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    family: Any = parser.add_argument(
+    family = parser.add_argument(
         "family",
         metavar="FAMILY",
         nargs="?",
         help="policies, contexts, levels, noises, objectives, links, engines, models, priors, radii or "
         "diagnostics; by default all of them, by name",
     )
-    kind: Any = parser.add_argument(
+    kind = parser.add_argument(
         "kind", metavar="KIND", nargs="?", help="one kind, in full; by default all, in brief"
     )
     # What argcomplete offers in the shell.
-    family.completer = lambda **_: list(_families())
-    kind.completer = lambda parsed_args, **_: kinds_of(parsed_args.family)
+    family.completer = lambda **_: list(_families())  # type: ignore[attr-defined]
+    kind.completer = lambda parsed_args, **_: kinds_of(parsed_args.family)  # type: ignore[attr-defined]
     add_json(parser)
     add_import(parser)
 

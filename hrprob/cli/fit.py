@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hrprob._core.types import Decoded
 from hrprob.cli.jax_setup import prepare_jax
 from hrprob.cli.printing import loading, print_result, printer, shows_progress
 from hrprob.cli.shared import (
@@ -21,6 +22,7 @@ from hrprob.cli.shared import (
 )
 
 if TYPE_CHECKING:
+    from hrprob.fitting.columns import Columns
     from hrprob.problem import Affine, Bounds
 
 __all__ = ["COMMAND", "add_fit_arguments", "columns_of", "fit_options", "option_names"]
@@ -160,14 +162,14 @@ def _run(arguments: argparse.Namespace) -> None:
     print_result(arguments, out, to_plain(posterior, arguments.prob) | verdicts)
 
 
-def columns_of(arguments: argparse.Namespace) -> Any:
+def columns_of(arguments: argparse.Namespace) -> Columns:
     """Return which columns are which."""
     from hrprob.fitting.columns import Columns
 
     return Columns(arguments.outcome, arguments.context, arguments.user, arguments.level)
 
 
-def fit_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def fit_options(arguments: argparse.Namespace) -> dict[str, Decoded]:
     """Return the keywords of :func:`hrprob.fit`; errors name the options of the command line."""
     from hrprob._core.tables import kind_or_table
     from hrprob.problem import Affine, Bounds

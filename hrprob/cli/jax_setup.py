@@ -10,7 +10,6 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 __all__ = ["XLA_FLAGS", "cache_folder", "prepare_jax"]
 
@@ -112,7 +111,7 @@ def _replace_damaged_entries(folder: Path) -> None:
         return
 
     @functools.wraps(read)
-    def read_or_remove(cache_key: str, *arguments: Any, **options: Any) -> Any:
+    def read_or_remove(cache_key: str, *arguments: object, **options: object) -> object:
         try:
             return read(cache_key, *arguments, **options)
         except Exception:
@@ -120,7 +119,7 @@ def _replace_damaged_entries(folder: Path) -> None:
             Path(folder, f"{cache_key}-cache").unlink(missing_ok=True)
             return None, None
 
-    compilation_cache.get_executable_and_time = read_or_remove
+    compilation_cache.get_executable_and_time = read_or_remove  # type: ignore[assignment]
 
 
 def _processor() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 __all__ = ["Parser"]
 
@@ -13,7 +13,9 @@ __all__ = ["Parser"]
 class Parser(argparse.ArgumentParser):
     """An ``ArgumentParser`` whose errors say "did you mean ...?"."""
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+    def parse_args(  # type: ignore[override]  # the base class is overloaded
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
         """Return the arguments; an unknown option ends the process with exit code 2."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:

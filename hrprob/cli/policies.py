@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from hrprob.cli.describe import kinds_of, print_descriptions
 from hrprob.cli.shared import Command, add_import, add_json, import_modules, named_as_options
@@ -12,10 +11,9 @@ __all__ = ["COMMAND"]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    kind: Any = parser.add_argument(
-        "kind", metavar="NAME", nargs="?", help="one policy, in full; by default all"
-    )
-    kind.completer = lambda **_: kinds_of("policies")  # what argcomplete offers in the shell
+    kind = parser.add_argument("kind", metavar="NAME", nargs="?", help="one policy, in full; by default all")
+    # What argcomplete offers in the shell.
+    kind.completer = lambda **_: kinds_of("policies")  # type: ignore[attr-defined]
     add_json(parser)
     add_import(parser)
 

@@ -6,8 +6,8 @@ import argparse
 import contextlib
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from hrprob.simulation.progress import print_line
 
@@ -22,13 +22,16 @@ __all__ = [
     "shows_progress",
 ]
 
+# Seconds after which a line says that a command is loading, where stderr is no terminal.
+_LOADING_PAUSE = 0.5
+
 
 def print_text(text: str) -> None:
     """Print a line; characters that the encoding of stdout lacks are replaced."""
     print_line(text, sys.stdout)
 
 
-def print_json(data: Any) -> None:
+def print_json(data: object) -> None:
     """Print plain data as JSON; what JSON does not know is written as its text."""
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str)
     try:
@@ -40,7 +43,7 @@ def print_json(data: Any) -> None:
 
 
 def print_result(
-    arguments: argparse.Namespace, out: object, result: Any, notes: list[str] | None = None
+    arguments: argparse.Namespace, out: object, result: object, notes: list[str] | None = None
 ) -> None:
     """Print the result of a command as JSON, if ``--json`` was given: its folder, its numbers, and notes on them."""
     if arguments.json:
@@ -65,14 +68,21 @@ def note(arguments: argparse.Namespace, line: str) -> None:
 
 @contextlib.contextmanager
 def loading(arguments: argparse.Namespace, what: str) -> Iterator[None]:
-    """Show on a terminal what is being loaded, until the block ends: JAX alone takes a second."""
-    shown = sys.stderr.isatty() and not arguments.quiet
-    if shown:
-        print(f"loading {what} ...", end="", file=sys.stderr, flush=True)
+    """Say what is being loaded if that takes long, as JAX does: on a terminal until the block ends, elsewhere as a line."""
+    on_terminal = sys.stderr.isatty()
+    line = threading.Timer(
+        0.0 if on_terminal else _LOADING_PAUSE,
+        lambda: print_line(f"loading {what} …", end="" if on_terminal else "\n"),
+    )
+    line.daemon = True
+    if not arguments.quiet:
+        line.start()
     try:
         yield
     finally:
-        if shown:
+        line.cancel()
+        if on_terminal and not arguments.quiet:
+            line.join()
             # Back to the first column, and clear the line.
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 

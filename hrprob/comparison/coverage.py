@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol, cast
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,11 @@ import xarray
 
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob._core.precision import double_precision
+from hrprob._core.types import PyTree
+from hrprob.estimation.weighted import Estimates
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Policy
+from hrprob.policies.radii.base import Radii
 from hrprob.problem import Problem
 from hrprob.simulation.play import look_at_states
 
@@ -61,7 +64,7 @@ def coverage(
         errors, radii = look_at_states(
             problem,
             policy,
-            lambda bound, state: _errors(bound, state, problem.theta, problem.phi),
+            lambda bound, state: _errors(cast(_WithSets, bound), state, problem.theta, problem.phi),
             marks,
             trials,
             seed,
@@ -79,11 +82,17 @@ def coverage(
     )
 
 
+class _WithSets(Protocol):
+    def confidence_sets(self, state: PyTree) -> tuple[Estimates, Radii]: ...
+
+
 @jax.jit
-def _errors(policy: Any, state: Any, theta: Any, phi: Any) -> tuple[jax.Array, jax.Array]:
+def _errors(
+    policy: _WithSets, state: PyTree, theta: np.ndarray, phi: np.ndarray
+) -> tuple[jax.Array, jax.Array]:
     """Return the errors of θ̂ and φ̂ in the norms of their sets, and the radii; (2, trials) each."""
 
-    def one(state: Any) -> tuple[jax.Array, jax.Array]:
+    def one(state: PyTree) -> tuple[jax.Array, jax.Array]:
         shapes, radii = policy.confidence_sets(state)
         errors = []
         for belief, truth in zip(shapes, (theta, phi), strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import xarray
 from matplotlib.axes import Axes
@@ -64,7 +63,7 @@ def comparison_figures(data: xarray.Dataset, comparison: Comparison) -> dict[str
     }
 
 
-def _page_wide(draw: Callable[..., Axes], data: xarray.Dataset, height: float, **options: Any) -> Figure:
+def _page_wide(draw: Callable[..., Axes], data: xarray.Dataset, height: float, **options: object) -> Figure:
     """Return a figure of one panel, as wide as a page."""
     with plot.style():
         figure = plot.new_figure(height, plot.PAGE_WIDTH)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import xarray
 
@@ -34,7 +33,7 @@ def compare_folders(
     trust: bool = False,
     scheduler: str | Scheduler | None = None,
     modules: Sequence[str] = (),
-    prepare: Callable[[], Any] | None = None,
+    prepare: Callable[[], object] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> ComparisonReport:

@@ -42,10 +42,11 @@ from __future__ import annotations
 import json
 import math
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from hrprob._core.types import Decoded
 from hrprob.comparison.estimates import Estimate, Verdict, ratio_of_means, trials_needed
 
 __all__ = [
@@ -208,7 +209,7 @@ def _measure(users: np.ndarray, regret: np.ndarray, limit: np.ndarray, level: fl
     )
 
 
-def measured_error_rates() -> dict[str, Any]:
+def measured_error_rates() -> dict[str, Decoded]:
     """Return how often the tests were wrong and undecided on policies whose growth is known.
 
     Examples

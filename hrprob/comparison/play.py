@@ -7,12 +7,12 @@ import tomllib
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.types import Decoded
 from hrprob.comparison.held_out import TRIALS, USERS, held_out_problems
 from hrprob.comparison.paired import compare
 from hrprob.comparison.records import Comparison
@@ -105,7 +105,7 @@ def play_suite(
     seed: int | None = None,
     resume: bool = False,
     scheduler: str | Scheduler | None = None,
-    prepare: Callable[[], Any] | None = None,
+    prepare: Callable[[], object] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> ComparisonReport:
@@ -140,7 +140,7 @@ def play_suite(
     given = {name: value for name, value in changes.items() if value is not None}
     experiments = {name: known[name].replace(**given) for name in only or known}
     job = "suite" if held_out is None else "suite of random problems"
-    facts: dict[str, Any] = {
+    facts: dict[str, Decoded] = {
         "job": job,
         "problems": {name: config.resolved(part) for name, part in experiments.items()},
     }

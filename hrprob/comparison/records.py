@@ -6,9 +6,10 @@ import dataclasses
 import html
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hrprob._core.errors import check_choice
+from hrprob._core.types import Decoded
 from hrprob.comparison.estimates import Estimate
 from hrprob.comparison.headline import headline
 from hrprob.comparison.tables import pairs_table, standings_table, summary_table
@@ -193,12 +194,12 @@ class Comparison:
         makers = {"summary": summary_table, "standings": standings_table, "pairs": pairs_table}
         return makers[check_choice("table", name, tuple(makers))](self)
 
-    def _judged(self, row: Standing | Pair) -> dict[str, Any]:
+    def _judged(self, row: Standing | Pair) -> dict[str, Decoded]:
         if isinstance(row, Pair):
             return {"different": self.different(row), "detectable": self.detectable(row)}
         return {"oracle": row.policy in self.oracles}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the comparison as plain data; numbers that are not finite become None."""
         data = dataclasses.asdict(self)
         data["standings"] = [plain_record(standing) for standing in self.standings]
@@ -210,10 +211,10 @@ class Comparison:
         return data | {"headline": self.headline}
 
 
-def plain_record(record: Any) -> dict[str, Any]:
+def plain_record(record: NamedTuple) -> dict[str, Decoded]:
     """Return a named tuple as plain data; numbers that are not finite become None."""
 
-    def value(entry: Any) -> Any:
+    def value(entry: object) -> object:
         if isinstance(entry, Estimate):
             return {name: value(part) for name, part in entry._asdict().items()}
         if isinstance(entry, tuple):
@@ -223,9 +224,9 @@ def plain_record(record: Any) -> dict[str, Any]:
     return {name: value(entry) for name, entry in record._asdict().items()}
 
 
-def _flat(record: Standing | Pair) -> dict[str, Any]:
+def _flat(record: Standing | Pair) -> dict[str, Decoded]:
     """Return a record as one row of a table: estimates and intervals in columns of their own."""
-    row: dict[str, Any] = {}
+    row: dict[str, Decoded] = {}
     for name, entry in record._asdict().items():
         if isinstance(entry, Estimate):
             row |= {

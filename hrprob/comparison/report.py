@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import xarray
 from matplotlib.figure import Figure
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 import hrprob
 from hrprob import plot
 from hrprob._core.formatting import format_number
+from hrprob._core.types import Decoded
 from hrprob.comparison import figures
 from hrprob.comparison.records import Comparison, plain_record
 from hrprob.comparison.sequential import Decision
@@ -50,7 +51,7 @@ class ComparisonReport(NamedTuple):
     ratios: Ratios  # by problem and policy; empty if there is one problem
     decisions: dict[str, Decision]  # by problem, where trials were added
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the content of ``comparison.json``."""
         return {
             "problems": {
@@ -64,7 +65,7 @@ class ComparisonReport(NamedTuple):
             },
         }
 
-    def _decision(self, name: str) -> dict[str, Any]:
+    def _decision(self, name: str) -> dict[str, Decoded]:
         if name not in self.decisions:
             return {}
         decision = self.decisions[name]
@@ -81,7 +82,7 @@ def make_report(
     return ComparisonReport(comparisons, data, rank_policies(table), table, decisions or {})
 
 
-def write_report(folder: Path, report: ComparisonReport, facts: Mapping[str, Any], seconds: float) -> None:
+def write_report(folder: Path, report: ComparisonReport, facts: Mapping[str, object], seconds: float) -> None:
     """Write tables, figures, page and manifest into ``folder``; ``facts`` go into the manifest."""
     page = Report("Who won?", _lead(report), first=_answer(report))
     if report.ranks:

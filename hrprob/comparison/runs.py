@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.types import Decoded
 from hrprob.io.checking import check_result
 from hrprob.io.manifest import check_file, read_manifest
 from hrprob.io.netcdf import read_netcdf
@@ -30,7 +31,7 @@ class Run(NamedTuple):
 
     name: str
     data: xarray.Dataset
-    facts: dict[str, Any]  # its manifest; empty if there is none
+    facts: dict[str, Decoded]  # its manifest; empty if there is none
 
 
 def read(place: str | Path) -> list[Run]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray
@@ -60,7 +60,7 @@ class SuiteRank(NamedTuple):
     median_ratio: float
     typical: Estimate  # geometric mean of the ratios, over problems
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         return plain_record(self)
 

@@ -9,6 +9,7 @@ A diagnostic is one file: its computation, verdicts, figures, section of the rep
 ``sbc``           simulation-based calibration
 ``health``        diagnostics of samplers
 ``rho``           printed confidence sets, quantiles of the error and posterior radii along n
+``anytime``       sets that hold for all n beside calibrated ones: coverage and radius along n
 ``reneging``      predicted probabilities of reneging, and what happened
 ``outcomes``      LOO-PIT, residuals, comparison of outcome models
 ``estimates``     GLSE and posterior mean side by side
@@ -31,6 +32,7 @@ What they are built from:
 ``glse_by_data_set``  the GLSE of each of many data sets
 ``model_comparison``  outcome models compared by leave-one-out cross-validation
 ``designs``, ``printed_sets``, ``posterior_sets``, ``contributions``  statistics behind ``rho``
+``anytime_sets``      statistics behind ``anytime``
 ``drawing``, ``formatting``  figures and numbers of several diagnostics
 ====================  ===============================================================
 

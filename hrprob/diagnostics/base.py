@@ -32,12 +32,13 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar, dataclass_transform
 
 import xarray
 
 from hrprob._core.errors import check_choice
 from hrprob._core.registry import Registry
+from hrprob._core.types import PyTree
 from hrprob.diagnostics.inputs import INPUTS, SharedInputs
 from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED
 
@@ -55,7 +56,7 @@ __all__ = [
 ]
 
 R = TypeVar("R")
-D = TypeVar("D", bound="type[Diagnostic[Any]]")
+D = TypeVar("D", bound="type[Diagnostic[PyTree]]")
 
 
 class Verdict(NamedTuple):
@@ -150,7 +151,7 @@ class Diagnostic(abc.ABC, Generic[R]):
         """Write text and tables of the section; heading and figures are added by the report."""
         return
 
-    def to_plain(self, result: R) -> Mapping[str, Any]:
+    def to_plain(self, result: R) -> Mapping[str, object]:
         """Return the entries of ``calibration.json``, by their keys: plain data without NaN or infinity."""
         return {}
 
@@ -159,7 +160,7 @@ class Diagnostic(abc.ABC, Generic[R]):
         return {}
 
 
-DIAGNOSTICS: Registry[Diagnostic[Any]] = Registry(
+DIAGNOSTICS: Registry[Diagnostic[PyTree]] = Registry(
     "diagnostics",
     field="diagnostic",
     package="hrprob.diagnostics",
@@ -180,7 +181,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[D], D]:
     return decorate
 
 
-def make_diagnostics(written: Sequence[Any] | None = None) -> tuple[Diagnostic[Any], ...]:
+def make_diagnostics(written: Sequence[object] | None = None) -> tuple[Diagnostic[PyTree], ...]:
     """Return diagnostics in the order of the report: those given by kind, as tables or as they are, or all.
 
     Examples

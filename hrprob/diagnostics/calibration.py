@@ -19,7 +19,7 @@ Tests of coverage allow for contexts of one data set sharing a posterior, see :m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray
@@ -238,7 +238,7 @@ class Calibration(Diagnostic[CalibrationResult]):
         """Write the table of coverages."""
         _write_section(page, result.coverage)
 
-    def to_plain(self, result: CalibrationResult) -> Mapping[str, Any]:
+    def to_plain(self, result: CalibrationResult) -> Mapping[str, object]:
         """Return coverages over all contexts, and by region."""
         return {
             "sigma2_coverage": _plain(result.coverage, by_region=False),
@@ -337,7 +337,7 @@ def uniformity_verdict(table: xarray.Dataset) -> Verdict:
     return Verdict(True if enough else None, f"PIT of σ²(x) among its draws: {words}; {power}")
 
 
-def _plain(table: xarray.Dataset, by_region: bool) -> list[dict[str, Any]]:
+def _plain(table: xarray.Dataset, by_region: bool) -> list[dict[str, object]]:
     return [
         ({"region": str(region), "p_value": float(cell.p_value)} if by_region else {})
         | {"n": int(users), "level": float(level), "coverage": float(cell.coverage), "se": finite(cell.se)}

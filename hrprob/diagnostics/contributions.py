@@ -9,7 +9,7 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ import numpy as np
 import xarray
 
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Number
 from hrprob.diagnostics.printed_sets import printed_sets
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.problem import Problem
@@ -73,7 +74,7 @@ class _Parts(NamedTuple):
 
 
 @jax.jit
-def _parts_of_rho(sets: Mapping[str, ConfidenceSets], n: jax.Array, delta: Any) -> _Parts:
+def _parts_of_rho(sets: Mapping[str, ConfidenceSets], n: jax.Array, delta: Number) -> _Parts:
     paper, corrected = sets["paper"], sets["corrected"]
     third = delta / n**2 / 3
     alpha1 = paper.alpha1(n, third)

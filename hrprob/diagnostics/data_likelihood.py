@@ -8,16 +8,15 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.precision import double_precision
+from hrprob._core.types import PyTree
 from hrprob.diagnostics.posteriors import Posteriors
 from hrprob.estimation.posterior.target import Target
-from hrprob.observations import Rounds, Stays, first_rows
+from hrprob.observations import Data, Rounds, Stays, first_rows
 from hrprob.simulation.data_sets import DataSets
 
 __all__ = ["log_likelihoods"]
@@ -42,8 +41,10 @@ def log_likelihoods(target: Target, data: DataSets, users: int, draws: Posterior
 
 
 @jax.jit
-def _likelihood_of_each(target: Target, rows: Any, users: Any, theta: jax.Array, phi: jax.Array) -> jax.Array:
-    def of_set(one: Any) -> jax.Array:
+def _likelihood_of_each(
+    target: Target, rows: Data, users: jax.Array, theta: jax.Array, phi: jax.Array
+) -> jax.Array:
+    def of_set(one: PyTree) -> jax.Array:
         data, thetas, phis = one
         seen = first_rows(data, users)
         return jax.vmap(

@@ -11,7 +11,7 @@ E[θ], E[φ]        posterior means, with posterior standard deviations
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray
@@ -178,7 +178,7 @@ class Estimates(Diagnostic[EstimatesResult]):
             "without which φ̂ has no standard errors.",
         )
 
-    def to_plain(self, result: EstimatesResult) -> Mapping[str, Any]:
+    def to_plain(self, result: EstimatesResult) -> Mapping[str, object]:
         """Return mean squared errors, efficiency and error ratios."""
         return {
             "estimates": [

@@ -6,10 +6,10 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from hrprob import plot
 from hrprob._core.records import describe
+from hrprob._core.types import Decoded, PyTree
 from hrprob.diagnostics.base import Diagnostic
 from hrprob.diagnostics.replications import Replications
 from hrprob.diagnostics.report import draw_figures, write_data, write_summary
@@ -30,15 +30,15 @@ def diagnose_experiment(
     out: str | Path,
     *,
     policy: str | None = None,
-    engine: Any = None,
+    engine: object = None,
     quick: bool = False,
-    fit_as: Mapping[str, Any] | None = None,
+    fit_as: Mapping[str, Decoded] | None = None,
     command: list[str] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
     scheduler: str | Scheduler | None = None,
     modules: Sequence[str] = (),
-    prepare: Callable[[], Any] | None = None,
+    prepare: Callable[[], object] | None = None,
     resume: bool = False,
 ) -> Diagnosis:
     """Run all diagnostics on an experiment and write report, data and figures into the folder ``out``.
@@ -129,7 +129,7 @@ def _diagnose_into(
     """Run all diagnostics and write figures and data into a folder."""
     with plot.save_in_background() as save:
 
-        def draw(diagnostic: Diagnostic[Any], result: Any) -> None:
+        def draw(diagnostic: Diagnostic[PyTree], result: PyTree) -> None:
             # Figures are drawn while diagnostics that take longer still run.
             for name, figure in draw_figures(diagnostic, result):
                 save(figure, folder, name)

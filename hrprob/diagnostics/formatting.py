@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 import xarray
@@ -11,7 +11,7 @@ import xarray
 __all__ = ["finite", "largest", "smallest"]
 
 
-def finite(number: Any) -> float | None:
+def finite(number: SupportsFloat) -> float | None:
     """Return a number, or None where it is not finite: JSON has neither NaN nor infinity.
 
     Examples

@@ -15,7 +15,7 @@ order.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import float64
+from hrprob._core.types import Number
 from hrprob.estimation import glse
 from hrprob.models import Stays
 from hrprob.problem.links import Affine
@@ -89,7 +90,7 @@ def glse_by_data_set(
 
 
 @jax.jit
-def _glse_by_data_set(stays: Stays, link: Affine, ridge: Any, floor: Any, kurtosis: Any) -> GLSEs:
+def _glse_by_data_set(stays: Stays, link: Affine, ridge: Number, floor: Number, kurtosis: Number) -> GLSEs:
     d = stays.x.shape[-1]
 
     def one(data: Stays) -> GLSEs:

@@ -22,13 +22,14 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray
 
 from hrprob import plot
 from hrprob._core.formatting import format_number
+from hrprob._core.types import PyTree
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import MOST_FEATURES, indices_of_smallest
 from hrprob.diagnostics.formatting import finite, largest, smallest
@@ -171,7 +172,7 @@ class Health(Diagnostic[HealthResult]):
         """Return the chains of the reference sampler: traces, ranks, energy."""
         name, posterior = next(iter(result.posteriors.items()))
 
-        def draw(plot: Callable[[Any], Figure | None]) -> Callable[[], Figure | None]:
+        def draw(plot: Callable[[xarray.DataTree], Figure | None]) -> Callable[[], Figure | None]:
             # A Posterior has the fields of Draws that are exported.
             return lambda: plot(export(posterior))  # type: ignore[arg-type]
 
@@ -217,7 +218,7 @@ class Health(Diagnostic[HealthResult]):
         rounds = len(next(iter(result.posteriors.values())).table)
         page.table(header, rows, f"On one data set of {rounds} rounds; the worst of all parameters.")
 
-    def to_plain(self, result: HealthResult) -> Mapping[str, Any]:
+    def to_plain(self, result: HealthResult) -> Mapping[str, object]:
         """Return the worst numbers of each engine."""
         numbers = ("draws", "divergences", "bfmi", "pareto_k", "effective")
         return {
@@ -264,14 +265,14 @@ def health_verdict(name: str, table: xarray.Dataset, concerns: list[str]) -> Ver
     return Verdict(True, f"{name} is sound: {', '.join(facts)}")
 
 
-def plot_trace(tree: Any) -> Figure:
+def plot_trace(tree: xarray.DataTree) -> Figure:
     """Draw the trace of each chain, by ArviZ."""
     import arviz_plots
 
     return _drawn(arviz_plots.plot_trace, tree, var_names=_COEFFICIENTS, **_worst_features(tree))
 
 
-def plot_rank(tree: Any, prob: float = 0.99) -> Figure | None:
+def plot_rank(tree: xarray.DataTree, prob: float = 0.99) -> Figure | None:
     """Draw the ranks of each chain's draws among those of all, by ArviZ; None for a single chain."""
     import arviz_plots
 
@@ -281,7 +282,7 @@ def plot_rank(tree: Any, prob: float = 0.99) -> Figure | None:
     return _drawn(arviz_plots.plot_rank, _thinned(tree), **options, **_worst_features(tree))
 
 
-def plot_energy(tree: Any) -> Figure | None:
+def plot_energy(tree: xarray.DataTree) -> Figure | None:
     """Draw the energy of each chain and its steps, by ArviZ; None where a sampler has none."""
     import arviz_plots
     from matplotlib.ticker import MaxNLocator
@@ -294,14 +295,14 @@ def plot_energy(tree: Any) -> Figure | None:
     return figure
 
 
-def _worst_features(tree: Any) -> dict[str, Any]:
+def _worst_features(tree: xarray.DataTree) -> dict[str, object]:
     """Return options for ArviZ: of many features those with the largest R-hat, and the size of the figure."""
     import arviz_stats
 
     every: xarray.Dataset = tree["posterior"].to_dataset()[_COEFFICIENTS]
     features = every.feature.values
     if len(features) > MOST_FEATURES:
-        rhat: Any = arviz_stats.rhat  # type: ignore[attr-defined]
+        rhat = arviz_stats.rhat  # type: ignore[attr-defined]
         worst = rhat(every).to_array().max("variable").fillna(np.inf)
         features = features[indices_of_smallest(-worst.values, MOST_FEATURES)]
     rows = -(-len(_COEFFICIENTS) * len(features) // _CHAINS_PER_ROW)
@@ -312,14 +313,14 @@ def _worst_features(tree: Any) -> dict[str, Any]:
     }
 
 
-def _thinned(tree: Any) -> xarray.DataTree:
+def _thinned(tree: xarray.DataTree) -> xarray.DataTree:
     """Return about as many draws as are effective, at least a hundred per chain: bands are for independent draws.
 
     The effective size is that of each chain alone: thinning must not hide that chains disagree.
     """
     import arviz_stats
 
-    ess: Any = arviz_stats.ess  # type: ignore[attr-defined]
+    ess = arviz_stats.ess  # type: ignore[attr-defined]
     every: xarray.Dataset = tree["posterior"].to_dataset()[_COEFFICIENTS]
     draws = every.sizes["draw"]
     by_chain = [float(ess(every.isel(chain=[one])).to_array().min()) for one in range(every.sizes["chain"])]
@@ -329,12 +330,12 @@ def _thinned(tree: Any) -> xarray.DataTree:
     return xarray.DataTree.from_dict({"posterior": every.isel(draw=slice(None, None, step))})
 
 
-def _probability_option(function: Any) -> str:
+def _probability_option(function: Callable[..., PyTree]) -> str:
     """Return the name that this version of ArviZ has for the probability of a band."""
     return "envelope_prob" if "envelope_prob" in inspect.signature(function).parameters else "ci_prob"
 
 
-def _drawn(function: Any, tree: Any, **options: Any) -> Figure:
+def _drawn(function: Callable[..., PyTree], tree: xarray.DataTree, **options: object) -> Figure:
     """Return the figure that ArviZ draws, and make pyplot forget it."""
     from matplotlib import pyplot
 

@@ -21,11 +21,12 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from hrprob._core.records import describe, with_fields
+from hrprob._core.types import PyTree
 from hrprob.diagnostics.mismatch import Mismatch, add_user_effect, scale_contexts
 from hrprob.diagnostics.one_fit import OneFitJob
 from hrprob.diagnostics.posteriors import Posteriors, checkpoints, posteriors
@@ -100,10 +101,10 @@ class SharedInputs:
     def __init__(self, study: Study, sizes: Sizes, steps: Steps, runner: JobRunner | None = None) -> None:
         self.study, self.sizes, self._steps = study, sizes, steps
         self.runner = runner or SideBySide()
-        self._made: dict[_MadeOnce[Any], Future[Any]] = {}
+        self._made: dict[_MadeOnce[PyTree], Future[PyTree]] = {}
         self._lock = threading.Lock()
 
-    def claim(self, which: _MadeOnce[Any]) -> tuple[Future[Any], bool]:
+    def claim(self, which: _MadeOnce[PyTree]) -> tuple[Future[PyTree], bool]:
         """Return the future of a value, and whether the caller is the first to ask and must compute it."""
         with self._lock:
             first = which not in self._made
@@ -132,7 +133,7 @@ class SharedInputs:
         return [make_engine(kind) for kind in ENGINES if kind != self.study.engine.kind]
 
     @property
-    def reference_settings(self) -> dict[str, Any]:
+    def reference_settings(self) -> dict[str, object]:
         """The reference sampler as a table, with chains as long as the sizes say."""
         draws = self.sizes.sampler_draws
         return {"kind": REFERENCE, "draws": draws, "warmup": -(-draws // 2)}

@@ -18,16 +18,19 @@ key               fitted instead of what the problem has
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_choice, check_number
 from hrprob._core.tables import to_toml
+from hrprob._core.types import Array, Decoded
 from hrprob.estimation.posterior.target import Target
-from hrprob.models import Setting, make_model, make_prior
+from hrprob.models import Model, Setting, make_model, make_prior
+from hrprob.models.priors import Prior
 from hrprob.observations import Stays
 from hrprob.problem import Affine, Bounds, Problem
+from hrprob.problem.links import Link
 from hrprob.problem.links.base import is_affine
 from hrprob.simulation.data_sets import DataSets
 
@@ -35,7 +38,7 @@ __all__ = ["Mismatch", "add_user_effect", "make_mismatch", "scale_contexts"]
 
 KEYS = ("model", "prior", "link", "bounds", "contexts", "user_effect")
 
-T = TypeVar("T", bound=Any)
+T = TypeVar("T", bound=object)
 
 
 class Mismatch(NamedTuple):
@@ -47,7 +50,9 @@ class Mismatch(NamedTuple):
     user_effect: float = 0.0
 
 
-def make_mismatch(problem: Problem, model: Any, prior: Any, written: Mapping[str, Any] | None) -> Mismatch:
+def make_mismatch(
+    problem: Problem, model: Model, prior: Prior, written: Mapping[str, Decoded] | None
+) -> Mismatch:
     """Return what is fitted to data of a problem, given the model and prior in use and what is written instead.
 
     Examples
@@ -81,7 +86,7 @@ def make_mismatch(problem: Problem, model: Any, prior: Any, written: Mapping[str
     return Mismatch(target, words, float(contexts), float(effect))
 
 
-def _link(own: Any, written: Mapping[str, Any]) -> Any:
+def _link(own: Link, written: Mapping[str, Decoded]) -> Link:
     """Return the link that is fitted; of one that is not affine, slope and offset must both be written."""
     if "link" not in written:
         return own
@@ -94,7 +99,7 @@ def _link(own: Any, written: Mapping[str, Any]) -> Any:
     return _changed("link", own, names, written["link"], Affine)
 
 
-def _changed(field: str, own: Any, names: tuple[str, ...], written: Any, make: type[T]) -> T:
+def _changed(field: str, own: Link | Bounds, names: tuple[str, ...], written: object, make: type[T]) -> T:
     if not isinstance(written, Mapping):
         raise InvalidInput(f"fit_as.{field}", "must be a table", written, f"its keys are {', '.join(names)}")
     for key in written:
@@ -102,7 +107,7 @@ def _changed(field: str, own: Any, names: tuple[str, ...], written: Any, make: t
     return make(**{name: written[name] if name in written else float(getattr(own, name)) for name in names})
 
 
-def scale_contexts(x: Any, user: np.ndarray, scale: float) -> np.ndarray:
+def scale_contexts(x: Array, user: np.ndarray, scale: float) -> np.ndarray:
     """Return contexts (..., d) with those of every second user multiplied by a number.
 
     Examples

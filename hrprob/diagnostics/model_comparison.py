@@ -12,7 +12,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ import numpyro.distributions as dist
 import xarray
 
 from hrprob._core.records import record
+from hrprob._core.types import Decoded, PyTree
 from hrprob.fitting import predictive
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
@@ -51,7 +52,7 @@ class Homoscedastic(Model):
             self.observe(data, contract(data.x, theta), jnp.full(rows, setting.variance(phi[0])))
 
 
-MODELS: dict[str, Any] = {
+MODELS: dict[str, object] = {
     "gaussian": "gaussian",
     "student-t": "student-t",
     "mixture": "mixture",
@@ -65,17 +66,22 @@ _SAMPLER = {"kind": "nuts", "chains": 2, "warmup": 300, "draws": 500, "depth": 6
 def fit_models(
     table: Table,
     setting: Setting,
-    models: Mapping[str, Any] = MODELS,
-    engine: Any = _SAMPLER,
+    models: Mapping[str, object] = MODELS,
+    engine: object = _SAMPLER,
     seed: int = 0,
-    prior: Any = "uniform",
+    prior: object = "uniform",
 ) -> dict[str, Posterior]:
     """Return the posterior of each model given the same rounds and the same prior."""
-    options: dict[str, Any] = {"prior": prior, "link": setting.link, "bounds": setting.bounds, "seed": seed}
+    options: dict[str, Decoded] = {
+        "prior": prior,
+        "link": setting.link,
+        "bounds": setting.bounds,
+        "seed": seed,
+    }
     return {name: fit(table, engine, model=model, **options) for name, model in models.items()}
 
 
-def log_likelihood_tree(posterior: Posterior) -> Any:
+def log_likelihood_tree(posterior: Posterior) -> PyTree:
     """Return draws and their pointwise log likelihood as a tree, as a comparison by LOO needs them."""
     from arviz_base import from_dict
 
@@ -88,7 +94,7 @@ def log_likelihood_tree(posterior: Posterior) -> Any:
     return from_dict(groups, dims={"r": ["round"]})
 
 
-def compare_models(trees: Mapping[str, Any], reference: str) -> xarray.Dataset:
+def compare_models(trees: Mapping[str, xarray.DataTree], reference: str) -> xarray.Dataset:
     """Return the expected log predictive density of each model, and its difference to the reference.
 
     Parameters
@@ -106,7 +112,7 @@ def compare_models(trees: Mapping[str, Any], reference: str) -> xarray.Dataset:
     """
     import arviz_stats
 
-    loo: Any = arviz_stats.loo  # type: ignore[attr-defined]
+    loo = arviz_stats.loo  # type: ignore[attr-defined]
     computed = {name: loo(tree, pointwise=True, var_name="r") for name, tree in trees.items()}
     pointwise = {name: np.asarray(one.elpd_i).ravel() for name, one in computed.items()}
     base = pointwise[reference]

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -64,7 +64,7 @@ _MOST_LEAD = 0.03
 _MOST_UNRELIABLE = 0.01
 
 
-def loo_pit(tree: Any, target: Target) -> tuple[np.ndarray, float]:
+def loo_pit(tree: xarray.DataTree, target: Target) -> tuple[np.ndarray, float]:
     """Return the PIT of each outcome under its leave-one-out predictive distribution, and the p-value of uniformity.
 
     The PIT is a weighted mean of exact distribution functions: a share of simulated outcomes could be exactly 0
@@ -90,7 +90,7 @@ def loo_pit(tree: Any, target: Target) -> tuple[np.ndarray, float]:
     return pit, dependent_uniformity_p_value(pit)
 
 
-def residual_checks(tree: Any, setting: Setting, draws: int = 500) -> xarray.Dataset:
+def residual_checks(tree: xarray.DataTree, setting: Setting, draws: int = 500) -> xarray.Dataset:
     """Return statistics of the shape of residuals: of the data and of posterior predictive data.
 
     Parameters
@@ -216,7 +216,7 @@ class Outcomes(Diagnostic[OutcomesResult]):
             f"Leave-one-out comparison on {table.attrs['rounds']} rounds of one data set.",
         )
 
-    def to_plain(self, result: OutcomesResult) -> Mapping[str, Any]:
+    def to_plain(self, result: OutcomesResult) -> Mapping[str, object]:
         """Return p-values, and the comparison of models."""
         p_values, table = result.residuals.p_value, result.comparison
         return {
@@ -247,7 +247,7 @@ class Outcomes(Diagnostic[OutcomesResult]):
         }
 
 
-def _fit_other_models(inputs: SharedInputs) -> dict[str, Any]:
+def _fit_other_models(inputs: SharedInputs) -> dict[str, xarray.DataTree]:
     """Return draws and pointwise log likelihoods of the models that the one in use is compared with."""
     target, table = inputs.study.target, inputs.one_data_set
     with inputs.step(f"models on one data set of {len(table)} rounds"):

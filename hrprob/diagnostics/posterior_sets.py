@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.parallel import side_by_side
+from hrprob._core.types import Number
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.target import Target, capacity_for
@@ -97,11 +98,11 @@ def posterior_sets(
 def _compare(
     target: Target,
     data: Stays,
-    rows: Any,
-    truth: Any,
-    radii: Any,
-    delta: Any,
-    ridge: Any,
+    rows: jax.Array,
+    truth: jax.Array,
+    radii: jax.Array,
+    delta: Number,
+    ridge: Number,
     key: jax.Array,
 ) -> PosteriorSets:
     d = data.x.shape[1]

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.precision import double_precision, float64
+from hrprob._core.types import Array, PyTree
 from hrprob.estimation.posterior.base import Engine, StreamingEngine
 from hrprob.estimation.posterior.inference import fit_engine
 from hrprob.estimation.posterior.target import Target, capacity_for
@@ -143,7 +144,7 @@ class FitJob(NamedTuple):
 
     def unpack(self, arrays: Mapping[str, np.ndarray]) -> list[Posteriors]:
         """Return the draws that were packed."""
-        nothing: Any = 0
+        nothing: PyTree = 0
         return unpack_tree([Posteriors(nothing, nothing) for _ in self.stops], arrays)
 
 
@@ -176,15 +177,15 @@ def _follow(
     # Between stops most engines need no fit; particles must be carried along.
     due = (stop_after >= 0) | (refit_times(users, engine.refit) if engine.sequential else False)
 
-    def begin(data: Data, key: jax.Array) -> Any:
+    def begin(data: Data, key: jax.Array) -> PyTree:
         by_start, by_draws = jax.random.split(key)
         first = engine.init(target, by_start), jnp.zeros((len(stops), draws, target.size))
         return pad(data, capacity_for(users)), by_draws, first
 
     wide, by_draws, start = jax.vmap(begin)(data, keys)
 
-    def step(number: Any, now: Any) -> Any:
-        def one(wide: Data, by_draws: jax.Array, now: Any) -> Any:
+    def step(number: jax.Array, now: PyTree) -> PyTree:
+        def one(wide: Data, by_draws: jax.Array, now: PyTree) -> PyTree:
             belief, z = now
             row = jax.tree.map(lambda leaf: leaf[number], wide)
             so_far = first_rows(wide, number + 1)
@@ -208,7 +209,7 @@ def draws_of(engine: Engine, target: Target, data: Data, key: jax.Array, draws: 
 
 
 @float64
-def moments_of(target: Target, draws: Posteriors, x: Any) -> tuple[Any, Any]:
+def moments_of(target: Target, draws: Posteriors, x: Array) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of the outcome at contexts x (sets, points, d), draw by draw.
 
     Both have shape (sets, draws, points).
@@ -217,7 +218,7 @@ def moments_of(target: Target, draws: Posteriors, x: Any) -> tuple[Any, Any]:
 
 
 @jax.jit
-def _moments(target: Target, theta: jax.Array, phi: jax.Array, x: jax.Array) -> Any:
+def _moments(target: Target, theta: jax.Array, phi: jax.Array, x: jax.Array) -> PyTree:
     def one(theta: jax.Array, phi: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
         return jax.vmap(lambda theta, phi: target.setting.moments(theta, phi, x))(theta, phi)
 

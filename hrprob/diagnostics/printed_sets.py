@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import jax
 import numpy as np
@@ -29,6 +28,7 @@ import xarray
 
 from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import float64
+from hrprob._core.types import PyTree
 from hrprob.diagnostics.designs import Design, sample_sizes
 from hrprob.diagnostics.glse_by_data_set import check_affine
 from hrprob.diagnostics.posterior_sets import PosteriorSets
@@ -65,7 +65,7 @@ def compare_sets(
     fits: int = 32,
     seed: int = 0,
     variance_max: float | None = None,
-    prior: Any = "uniform",
+    prior: object = "uniform",
     report: Callable[[int], None] = lambda users: None,
     runner: JobRunner | None = None,
     name: str = "printed sets",
@@ -217,7 +217,7 @@ def _dataset(
     def quantile_se(values: np.ndarray) -> np.ndarray:
         return _bootstrap_error(values, 1.0 - delta)
 
-    def mean(leaf: Any) -> np.ndarray:
+    def mean(leaf: PyTree) -> np.ndarray:
         return np.moveaxis(np.nanmean(np.asarray(leaf)[:, kept], axis=0), 0, 1)
 
     by, by_version = ("parameter", "n"), ("parameter", "version", "n")

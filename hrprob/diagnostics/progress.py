@@ -10,7 +10,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from typing import Any
 
 __all__ = ["Steps"]
 
@@ -53,9 +52,9 @@ class Steps:
         self._started = time.perf_counter()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.close()
-        self._filters.__exit__(*error)
+        self._filters.__exit__(None, None, None)
 
     def stop(self) -> None:
         """Let no thread begin another step: its result would not be used."""

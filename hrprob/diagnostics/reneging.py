@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray
@@ -30,6 +30,7 @@ from scipy import special
 
 from hrprob import plot
 from hrprob._core.formatting import listed, p_is, percent, signed
+from hrprob._core.types import Numbers
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.glse_by_data_set import first_users, glse_by_data_set, why_no_glse
@@ -106,7 +107,7 @@ def _predict_next(
     u, w = (leaf[..., 0] for leaf in moments_of(target, draws, x[:, None]))
     noise = target.model.noise
 
-    def probability(u: Any, w: Any, beta: Any) -> np.ndarray:
+    def probability(u: Numbers, w: Numbers, beta: Numbers) -> np.ndarray:
         return np.asarray(problem.satisfaction.reneging_probability(u, w, beta, noise))
 
     drawn = probability(u, w, beta[:, None])
@@ -216,7 +217,7 @@ class Reneging(Diagnostic[RenegingResult]):
         """Write bias and scores of every predictor."""
         _write_section(page, result)
 
-    def to_plain(self, result: RenegingResult) -> Mapping[str, Any]:
+    def to_plain(self, result: RenegingResult) -> Mapping[str, object]:
         """Return bias, scores and bins, by truths and predictor."""
         return {
             "reneging": {
@@ -251,7 +252,7 @@ def _of_predictor(
     )
 
 
-def _plain(table: xarray.Dataset, score: xarray.Dataset) -> dict[str, Any]:
+def _plain(table: xarray.Dataset, score: xarray.Dataset) -> dict[str, object]:
     return {
         "bias": finite(table.bias),
         "bias_se": finite(table.bias_se),

@@ -11,7 +11,7 @@ symbol                               name
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ import numpy as np
 from jax import lax
 
 from hrprob._core.precision import double_precision
+from hrprob._core.types import PyTree
 from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import ConfidenceSets
@@ -102,18 +103,18 @@ class ReplicationJob(NamedTuple):
 
     def unpack(self, arrays: Mapping[str, np.ndarray]) -> Replicated:
         """Return the result that was packed."""
-        nothing: Any = 0
+        nothing: PyTree = 0
         posteriors = PosteriorSets(*[nothing] * len(PosteriorSets._fields)) if self.fits else None
         return unpack_tree(Replicated(Errors(*[nothing] * len(Errors._fields)), posteriors), arrays)
 
 
-def radius_of(sets: ConfidenceSets, parameter: str, n: Any, delta: Any) -> Any:
+def radius_of(sets: ConfidenceSets, parameter: str, n: PyTree, delta: PyTree) -> PyTree:
     """Return the radius of the set for θ* or φ* that holds for every n at once."""
     return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
 
 
 @jax.jit
-def _radii(sets: dict[str, ConfidenceSets], n: Any, delta: Any) -> dict[str, dict[str, jax.Array]]:
+def _radii(sets: dict[str, ConfidenceSets], n: PyTree, delta: PyTree) -> dict[str, dict[str, jax.Array]]:
     """Return all radii, by version and parameter, in one compiled program."""
     return {
         version: {parameter: radius_of(one, parameter, n, delta) for parameter in PARAMETERS}
@@ -162,11 +163,11 @@ def errors_at(
 
 
 @jax.jit
-def errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: Any, link: Any) -> Path:
+def errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: PyTree, link: PyTree) -> Path:
     """Return errors after every user, of data sets on the last axis."""
     d = theta.shape[0]
 
-    def one(state: Any, row: Stays, theta: jax.Array, phi: jax.Array) -> Any:
+    def one(state: PyTree, row: Stays, theta: jax.Array, phi: jax.Array) -> PyTree:
         statistics, inverse = state
         statistics = glse.add(statistics, *row)
         inverse = glse.sherman_morrison(inverse, row.x, row.rounds)

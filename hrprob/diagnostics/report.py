@@ -19,7 +19,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import xarray
 
@@ -28,6 +28,7 @@ from hrprob import plot
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import percent
 from hrprob._core.records import describe
+from hrprob._core.types import PyTree
 from hrprob.diagnostics.base import Diagnostic
 from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.runner import Diagnosis
@@ -57,7 +58,7 @@ def write_report(done: Diagnosis, out: str | Path) -> None:
         write_summary(folder, done, {})
 
 
-def draw_figures(diagnostic: Diagnostic[Any], result: Any) -> Iterator[tuple[str, Figure]]:
+def draw_figures(diagnostic: Diagnostic[PyTree], result: PyTree) -> Iterator[tuple[str, Figure]]:
     """Yield the figures of one diagnostic with their names, where there is something to show."""
     for planned in diagnostic.figures(result):
         figure = planned.draw()
@@ -71,7 +72,7 @@ def write_data(folder: Path, done: Diagnosis) -> None:
     write_netcdf(to_tree(done), folder / "diagnostics.nc")
 
 
-def write_summary(folder: Path, done: Diagnosis, facts: Mapping[str, Any], quick: bool = False) -> None:
+def write_summary(folder: Path, done: Diagnosis, facts: Mapping[str, object], quick: bool = False) -> None:
     """Write report and manifest into a folder that has all figures and data."""
     write_page(folder / "report.html", done, folder, quick)
     study = done.study
@@ -88,7 +89,7 @@ def write_summary(folder: Path, done: Diagnosis, facts: Mapping[str, Any], quick
     write_manifest(folder, content | dict(facts) | environment())
 
 
-def to_plain(done: Diagnosis) -> dict[str, Any]:
+def to_plain(done: Diagnosis) -> dict[str, object]:
     """Return the content of ``calibration.json``: the entries of all diagnostics, and the verdicts."""
     parts = ((one, one.to_plain(done.results[one.kind])) for one in done.diagnostics)
     verdicts = [verdict._asdict() for verdict in done.verdicts]
@@ -105,7 +106,7 @@ def to_tree(done: Diagnosis) -> xarray.DataTree:
 
 
 def _joined(
-    file: str, parts: Iterable[tuple[Diagnostic[Any], Mapping[str, T]]], reserved: tuple[str, ...] = ()
+    file: str, parts: Iterable[tuple[Diagnostic[PyTree], Mapping[str, T]]], reserved: tuple[str, ...] = ()
 ) -> dict[str, T]:
     """Return the entries of all diagnostics by their keys, which must differ."""
     joined: dict[str, T] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray
@@ -16,6 +16,7 @@ from scipy import stats
 
 from hrprob import plot
 from hrprob._core.formatting import format_number, percent, with_error
+from hrprob._core.types import Decoded
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.contributions import contributions
 from hrprob.diagnostics.designs import designs
@@ -129,7 +130,7 @@ class Rho(Diagnostic[RhoResult]):
             _write_coverages(page, result, parameter)
         _write_contributions(page, result)
 
-    def to_plain(self, result: RhoResult) -> Mapping[str, Any]:
+    def to_plain(self, result: RhoResult) -> Mapping[str, object]:
         """Return the sets for φ* and for θ*, and the contributions."""
         rows = {
             prefix: [_plain(prefix, *row) for row in _rows(result, parameter)]
@@ -159,7 +160,7 @@ def _rows(result: RhoResult, parameter: str) -> Iterator[tuple[str, int, xarray.
             yield design, int(n), dataset.sel(parameter=parameter, n=n)
 
 
-def _plain(prefix: str, design: str, n: int, row: xarray.Dataset) -> dict[str, Any]:
+def _plain(prefix: str, design: str, n: int, row: xarray.Dataset) -> dict[str, object]:
     numbers = {"n": n, "design": design, "posterior": str(row.attrs["posterior"])}
     numbers |= {"replications": int(row.reached), "fits": int(row.attrs["fits"])}
     of_version = {
@@ -255,7 +256,7 @@ def _contributions_verdict(design: str, made: xarray.Dataset) -> Verdict:
     )
 
 
-def _introduction(attrs: Mapping[str, Any]) -> str:
+def _introduction(attrs: Mapping[str, Decoded]) -> str:
     def error_of_share(number: int) -> str:
         return f"{100 * np.sqrt(DELTA * (1 - DELTA) / number):.1f}"
 

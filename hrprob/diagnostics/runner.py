@@ -8,13 +8,14 @@ import html
 import queue
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import xarray
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import typeset
 from hrprob._core.precision import double_precision
+from hrprob._core.types import PyTree
 from hrprob.diagnostics.base import Diagnostic, Verdict, make_diagnostics
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.power import ERROR_RATE
@@ -45,8 +46,8 @@ class Diagnosis:
 
     study: Study
     sizes: Sizes
-    diagnostics: tuple[Diagnostic[Any], ...]  # in the order of the report
-    results: Mapping[str, Any]  # of each diagnostic, by its kind
+    diagnostics: tuple[Diagnostic[PyTree], ...]  # in the order of the report
+    results: Mapping[str, PyTree]  # of each diagnostic, by its kind
 
     def __repr__(self) -> str:
         every = self.verdicts
@@ -103,7 +104,7 @@ class Diagnosis:
         tables: Mapping[str, xarray.Dataset] = self._part("reneging").reliability
         return tables
 
-    def _part(self, kind: str) -> Any:
+    def _part(self, kind: str) -> PyTree:
         if kind not in self.results:
             ran = ", ".join(self.results)
             raise InvalidInput(
@@ -134,18 +135,18 @@ class Diagnosis:
 class _Finished(NamedTuple):
     """A diagnostic that is done, with its result."""
 
-    diagnostic: Diagnostic[Any]
-    result: Any
+    diagnostic: Diagnostic[PyTree]
+    result: PyTree
 
 
 def diagnose(
     study: Study,
     sizes: Sizes = DEFAULT,
     *,
-    diagnostics: Sequence[Any] | None = None,
+    diagnostics: Sequence[object] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
-    finished: Callable[[Diagnostic[Any], Any], None] = lambda diagnostic, result: None,
+    finished: Callable[[Diagnostic[PyTree], PyTree], None] = lambda diagnostic, result: None,
     runner: JobRunner | None = None,
 ) -> Diagnosis:
     """Run diagnostics and return their results.
@@ -180,7 +181,7 @@ def diagnose(
 
         return task
 
-    def compute(one: Diagnostic[Any]) -> Callable[[], _Finished]:
+    def compute(one: Diagnostic[PyTree]) -> Callable[[], _Finished]:
         return lambda: _Finished(one, one.compute(inputs))
 
     tasks = [*map(fetch, needs), *map(compute, chosen)]

@@ -30,7 +30,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray
@@ -236,7 +236,7 @@ class SBC(Diagnostic[SBCResult]):
         header = ["engine", "users", "data sets", "smallest p at", "p", "adjusted", "verdict"]
         page.table(header, rows, "", good)
 
-    def to_plain(self, result: SBCResult) -> Mapping[str, Any]:
+    def to_plain(self, result: SBCResult) -> Mapping[str, object]:
         """Return all tests."""
         return {
             "sbc": [

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import zlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob._core.records import with_fields
+from hrprob._core.types import Decoded
 from hrprob.diagnostics.mismatch import Mismatch, make_mismatch
 from hrprob.diagnostics.model_comparison import MODELS
 from hrprob.estimation.posterior.base import Engine
@@ -202,9 +203,9 @@ def make_study(
     policies: Mapping[str, Policy] | None = None,
     *,
     policy: str | None = None,
-    engine: Any = None,
+    engine: object = None,
     seed: int = 0,
-    fit_as: Mapping[str, Any] | None = None,
+    fit_as: Mapping[str, Decoded] | None = None,
 ) -> Study:
     """Return what is to be diagnosed.
 

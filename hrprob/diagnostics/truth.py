@@ -10,7 +10,7 @@ stated margin. A prior whose support does not contain the truth fails outright.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import xarray
@@ -22,6 +22,10 @@ from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.posteriors import Posteriors
 from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.numerics.power import POWER
+
+if TYPE_CHECKING:
+    from hrprob.estimation.posterior.target import Target
+    from hrprob.problem import Problem
 
 __all__ = ["AtTruth", "AtTruthResult", "ellipsoid_contains", "outside_support"]
 
@@ -74,7 +78,7 @@ class AtTruth(Diagnostic[AtTruthResult]):
         rows = [[int(users), f"{100 * share:.0f} %"] for users, share in _shares(result.contained)]
         page.table(["users", "contains the truth"], rows, f"{result.contained.sizes['data_set']} data sets.")
 
-    def to_plain(self, result: AtTruthResult) -> Mapping[str, Any]:
+    def to_plain(self, result: AtTruthResult) -> Mapping[str, object]:
         """Return the coverages."""
         return {
             "at_truth": {
@@ -103,7 +107,7 @@ def ellipsoid_contains(draws: Posteriors, truth: np.ndarray) -> np.ndarray:
     return np.asarray(own <= np.quantile(distance, LEVEL, axis=1))
 
 
-def outside_support(problem: Any, target: Any) -> list[str]:
+def outside_support(problem: Problem, target: Target) -> list[str]:
     """Return why the truth has no prior density, one reason for each of θ and φ; nothing if it has."""
     reasons = []
     for symbol, truth, radius in zip("θφ", (problem.theta, problem.phi), target.radii, strict=True):

@@ -34,7 +34,6 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax
 from jax.typing import ArrayLike
@@ -151,8 +150,7 @@ class ConfidenceSets:
 
         The version ``explicit`` has the bound derived in :mod:`hrprob.estimation.versions`.
         """
-        bound: jax.Array = self._formulas.alpha2(self, check_delta(delta))
-        return bound
+        return self._formulas.alpha2(self, check_delta(delta))
 
     @float64
     def alpha3(self, delta: ArrayLike) -> jax.Array:
@@ -211,7 +209,7 @@ class ConfidenceSets:
         return expected_regret_bound(self, users, growth, largest)
 
 
-def _check_scale(scale: Any, formulas: Printed) -> float:
+def _check_scale(scale: object, formulas: Printed) -> float:
     """Return κ, or raise if there is none where the formulas need it."""
     if formulas.needs_scale and isinstance(scale, float) and math.isinf(scale):
         raise InvalidInput(
@@ -222,4 +220,5 @@ def _check_scale(scale: Any, formulas: Printed) -> float:
             'the sets fail; use version or radius "paper", which ignores the noise, or "calibrated" or "constant" radii',
         )
     remedy = "it is the sub-Gaussian scale of a noise of variance 1, see `noise.sub_gaussian_scale`"
-    return scale if math.isinf(scale) else check_number("noise_scale", scale, low=1, remedy=remedy)
+    infinite = isinstance(scale, float) and math.isinf(scale)
+    return math.inf if infinite else check_number("noise_scale", scale, low=1, remedy=remedy)

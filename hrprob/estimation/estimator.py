@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -16,10 +16,11 @@ from jax.typing import ArrayLike
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import float64
+from hrprob._core.types import AsWritten
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.estimation.glse import Statistics, add_samples, empty, solve
 from hrprob.estimation.projection import project
-from hrprob.problem.links import Affine
+from hrprob.problem.links import Affine, AffineLink
 
 __all__ = ["GLSE", "Ellipsoid"]
 
@@ -93,17 +94,17 @@ class GLSE:
     largest_norm_: float
 
     @nearest_keywords
-    def __init__(self, ridge: float = 1.0, link: Affine = _LINK, variance_floor: float = 0.01) -> None:
+    def __init__(self, ridge: float = 1.0, link: AffineLink = _LINK, variance_floor: float = 0.01) -> None:
         self.ridge = ridge
         self.link = link
         self.variance_floor = variance_floor
         self._check_params()
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, AsWritten]:
         """Return the constructor's parameters by name."""
         return {"ridge": self.ridge, "link": self.link, "variance_floor": self.variance_floor}
 
-    def set_params(self, **params: Any) -> GLSE:
+    def set_params(self, **params: AsWritten) -> GLSE:
         """Set parameters by name; they take effect at the next fit."""
         for name, value in params.items():
             if name not in self.get_params():
@@ -114,20 +115,20 @@ class GLSE:
             setattr(self, name, value)
         return self
 
-    def fit(self, X: Any, r: Any) -> GLSE:
+    def fit(self, X: ArrayLike, r: ArrayLike) -> GLSE:
         """Estimate from contexts ``X`` (n, d) and outcomes ``r`` (n,); earlier samples are discarded."""
         contexts, outcomes = _check_samples(X, r)
         self.n_features_in_, self.n_samples_, self.largest_norm_ = contexts.shape[1], 0, 0.0
         self.statistics_ = empty(contexts.shape[1])
         return self._learn(contexts, outcomes)
 
-    def partial_fit(self, X: Any, r: Any) -> GLSE:
+    def partial_fit(self, X: ArrayLike, r: ArrayLike) -> GLSE:
         """Estimate from all earlier samples and these together."""
         if not self._is_fitted():
             return self.fit(X, r)
         return self._learn(*_check_samples(X, r, self.n_features_in_))
 
-    def predict(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, X: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean θ̂ᵀx and the variance f(φ̂ᵀx), clipped at the floor, of each row."""
         self._check_fitted()
         contexts = _check_contexts(X, self.n_features_in_)
@@ -255,7 +256,7 @@ class GLSE:
 _add_samples_compiled = float64(jax.jit(add_samples))
 
 
-def _check_contexts(X: Any, dimension: int | None = None) -> np.ndarray:
+def _check_contexts(X: ArrayLike, dimension: int | None = None) -> np.ndarray:
     contexts = _check_array("X", X, 2, "one row per sample, one column per feature")
     if dimension is not None and contexts.shape[1] != dimension:
         raise InvalidInput(
@@ -264,7 +265,7 @@ def _check_contexts(X: Any, dimension: int | None = None) -> np.ndarray:
     return contexts
 
 
-def _check_samples(X: Any, r: Any, dimension: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def _check_samples(X: ArrayLike, r: ArrayLike, dimension: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     contexts = _check_contexts(X, dimension)
     outcomes = _check_array("r", r, 1, "one outcome per row of X")
     if len(outcomes) != len(contexts):
@@ -274,7 +275,7 @@ def _check_samples(X: Any, r: Any, dimension: int | None = None) -> tuple[np.nda
     return contexts, outcomes
 
 
-def _check_array(field: str, value: Any, order: int, remedy: str) -> np.ndarray:
+def _check_array(field: str, value: ArrayLike, order: int, remedy: str) -> np.ndarray:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -45,7 +45,7 @@ from jax.typing import ArrayLike
 
 from hrprob._core.precision import float64
 from hrprob.numerics.products import contract
-from hrprob.problem.links import Affine
+from hrprob.problem.links import AffineLink
 
 __all__ = [
     "Estimates",
@@ -212,7 +212,7 @@ def sherman_morrison(inverse: ArrayLike, x: ArrayLike, rounds: ArrayLike) -> jax
 
 
 @float64
-def estimate(statistics: Statistics, inverse: ArrayLike, link: Affine) -> Estimates:
+def estimate(statistics: Statistics, inverse: ArrayLike, link: AffineLink) -> Estimates:
     """Return the estimates, given V⁻¹.
 
     Parameters
@@ -245,7 +245,7 @@ def squared_residuals(statistics: Statistics, theta: jax.Array) -> jax.Array:
 
 
 @float64
-def solve(statistics: Statistics, ridge: ArrayLike, link: Affine) -> Estimates:
+def solve(statistics: Statistics, ridge: ArrayLike, link: AffineLink) -> Estimates:
     """Return the estimates, with V⁻¹ from a new factorisation.
 
     Parameters

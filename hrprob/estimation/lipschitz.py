@@ -27,7 +27,7 @@ from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
 from hrprob.lifetime import h
 from hrprob.noise import NORMAL, Noise
-from hrprob.problem.links import Affine
+from hrprob.problem.links import AffineLink
 
 __all__ = ["Domain", "LipschitzConstants", "lipschitz_constants"]
 
@@ -53,7 +53,7 @@ class LipschitzConstants(NamedTuple):
 
 @nearest_keywords
 def lipschitz_constants(
-    link: Affine,
+    link: AffineLink,
     bound: float,
     *,
     beta_low: float,

@@ -9,7 +9,7 @@ References
 from __future__ import annotations
 
 import warnings
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax
 from jax.typing import ArrayLike
@@ -36,7 +36,7 @@ class Widths(Protocol):
     def version(self) -> str:
         """A name in :data:`hrprob.estimation.versions.VERSIONS`."""
 
-    def xi(self, n: ArrayLike, delta: ArrayLike) -> Any:
+    def xi(self, n: ArrayLike, delta: ArrayLike) -> jax.Array:
         """Return ξ with n samples."""
 
 

@@ -73,11 +73,17 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hrprob._core.precision import arrays_for
+from hrprob._core.types import Number
+
+if TYPE_CHECKING:
+    import jax
+
+    from hrprob.estimation.confidence import ConfidenceSets
 
 __all__ = ["COMPARED", "VERSIONS", "Corrected", "Explicit", "Printed"]
 
@@ -91,7 +97,7 @@ class Printed:
     # Whether the formulas hold only for noise with a sub-Gaussian scale.
     needs_scale = False
 
-    def noise_scale(self, variance_max: Any, kappa: Any) -> Any:
+    def noise_scale(self, variance_max: Number, kappa: Number) -> Number:
         """Return the scale of the noise in Lemma 1, given κ, the scale of the standardised noise."""
         return variance_max
 
@@ -99,17 +105,17 @@ class Printed:
         """Return the factor of ln(1/δ) in Lemma 1."""
         return dimension
 
-    def theta_norm(self, bound_theta: Any) -> Any:
+    def theta_norm(self, bound_theta: Number) -> Number:
         """Return what √λ is multiplied by in Lemma 1."""
         return 1.0
 
-    def alpha2(self, sets: Any, delta: Any) -> Any:
+    def alpha2(self, sets: ConfidenceSets, delta: Number) -> jax.Array:
         """Return α⁽²⁾, with the constants C₁ and C₂."""
         xp = arrays_for(sets, delta)
         tail = xp.log(sets.c1 / delta) / sets.c2
         return xp.sqrt(2.0 * sets.dimension * (tail**2 + 1.0)) * sets.variance_max
 
-    def alpha3_variance(self, variance_max: Any, kappa: Any) -> Any:
+    def alpha3_variance(self, variance_max: Number, kappa: Number) -> Number:
         """Return the square of the noise's scale in Lemma 4."""
         return variance_max
 
@@ -117,15 +123,15 @@ class Printed:
         """Return how many events the bound of Lemma 4 takes together."""
         return dimension
 
-    def phi_norm(self, bound: Any) -> Any:
+    def phi_norm(self, bound: Number) -> Number:
         """Return what √λ is multiplied by in Theorem 1."""
         return bound**2
 
-    def counted(self, users: Any, samples: Any) -> Any:
+    def counted(self, users: Number, samples: Number) -> Number:
         """Return the count in the logarithm of Theorem 3."""
         return users
 
-    def largest_norm(self, ridge: Any) -> Any:
+    def largest_norm(self, ridge: Number) -> Number:
         """Return the factor of Theorem 3 for λ < 1."""
         return 1.0
 
@@ -135,7 +141,7 @@ class Corrected(Printed):
 
     needs_scale = True
 
-    def noise_scale(self, variance_max: Any, kappa: Any) -> Any:
+    def noise_scale(self, variance_max: Number, kappa: Number) -> Number:
         """Return R = κ·σ_max."""
         return kappa * arrays_for(variance_max).sqrt(variance_max)
 
@@ -143,11 +149,11 @@ class Corrected(Printed):
         """Return d, but 2 in one dimension."""
         return max(dimension, 2)
 
-    def theta_norm(self, bound_theta: Any) -> Any:
+    def theta_norm(self, bound_theta: Number) -> Number:
         """Return the bound of ‖θ*‖."""
         return bound_theta
 
-    def alpha3_variance(self, variance_max: Any, kappa: Any) -> Any:
+    def alpha3_variance(self, variance_max: Number, kappa: Number) -> Number:
         """Return R²."""
         return kappa**2 * variance_max
 
@@ -155,15 +161,15 @@ class Corrected(Printed):
         """Return 2d: both ends of the spectrum."""
         return 2 * dimension
 
-    def phi_norm(self, bound: Any) -> Any:
+    def phi_norm(self, bound: Number) -> Number:
         """Return the bound of ‖φ*‖."""
         return bound
 
-    def counted(self, users: Any, samples: Any) -> Any:
+    def counted(self, users: Number, samples: Number) -> Number:
         """Return the number of samples."""
         return samples
 
-    def largest_norm(self, ridge: Any) -> Any:
+    def largest_norm(self, ridge: Number) -> Number:
         """Return max(1, λ^(−1/2))."""
         xp = arrays_for(ridge)
         return xp.maximum(1.0, 1.0 / xp.sqrt(ridge))
@@ -172,14 +178,14 @@ class Corrected(Printed):
 class Explicit(Corrected):
     """The corrected formulas, with an α⁽²⁾ that is proved for fixed contexts and has no unknown constants."""
 
-    def alpha2(self, sets: Any, delta: Any) -> Any:
+    def alpha2(self, sets: ConfidenceSets, delta: Number) -> jax.Array:
         """Return α⁽²⁾ from the sub-gamma tails of the squared noise."""
         xp, kappa, d = arrays_for(sets, delta), sets.noise_scale, sets.dimension
         # Below this, κ is 1 up to rounding.
         variance = xp.where(kappa <= 1.0, 2.0, 16.0 * kappa**4)
         scale = 2.0 * kappa**2
 
-        def tail(x: Any) -> Any:
+        def tail(x: Number) -> jax.Array:
             return sets.variance_max * (xp.sqrt(2.0 * variance * x) + scale * x)
 
         log_delta = xp.log(1.0 / delta)

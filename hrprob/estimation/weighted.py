@@ -43,16 +43,19 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from hrprob._core.precision import float64
+from hrprob._core.types import Number
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.numerics.products import contract, quadratic_form
+from hrprob.problem.bounds import Bounds
+from hrprob.problem.links import AffineLink
 
 __all__ = [
     "Belief",
@@ -102,7 +105,7 @@ class Moments(NamedTuple):
     w_sd: jax.Array  # (...)
 
 
-def empty(dimension: int, bounds: Any) -> tuple[Statistics, Estimates]:
+def empty(dimension: int, bounds: Bounds) -> tuple[Statistics, Estimates]:
     """Return the statistics and beliefs before the first stay: no data, and the priors.
 
     Examples
@@ -125,10 +128,10 @@ def add(
     statistics: Statistics,
     estimates: Estimates,
     x: jax.Array,
-    rounds: Any,
-    total: Any,
-    squares: Any,
-    link: Any,
+    rounds: Number,
+    total: Number,
+    squares: Number,
+    link: AffineLink,
     variances: tuple[jax.Array, jax.Array],
 ) -> tuple[Statistics, Estimates]:
     """Add one stay: a number of rounds under one context.
@@ -162,7 +165,9 @@ def add(
     )
 
 
-def moments(estimates: Estimates, contexts: jax.Array, link: Any, bounds: Any, floor: Any) -> Moments:
+def moments(
+    estimates: Estimates, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number
+) -> Moments:
     """Return mean and variance of the outcomes of contexts (..., d), with each belief truncated to its bounds.
 
     Parameters
@@ -227,7 +232,9 @@ def _cdf(z: jax.Array) -> jax.Array:
 
 
 @float64
-def fit(contexts: ArrayLike, outcomes: ArrayLike, link: Any, bounds: Any, floor: float = 0.01) -> Estimates:
+def fit(
+    contexts: ArrayLike, outcomes: ArrayLike, link: AffineLink, bounds: Bounds, floor: float = 0.01
+) -> Estimates:
     """Return the estimates from contexts (n, d) and outcomes (n,), added in their order.
 
     Examples
@@ -247,8 +254,10 @@ def fit(contexts: ArrayLike, outcomes: ArrayLike, link: Any, bounds: Any, floor:
 
 
 @jax.jit
-def _fit(x: jax.Array, r: jax.Array, link: Any, bounds: Any, floor: Any) -> Estimates:
-    def step(carry: Any, sample: tuple[jax.Array, jax.Array]) -> tuple[Any, None]:
+def _fit(x: jax.Array, r: jax.Array, link: AffineLink, bounds: Bounds, floor: Number) -> Estimates:
+    def step(
+        carry: tuple[Statistics, Estimates], sample: tuple[jax.Array, jax.Array]
+    ) -> tuple[tuple[Statistics, Estimates], None]:
         context, outcome = sample
         statistics, estimates = carry
         variance = weighting_variance(estimates, context, link, bounds, floor)
@@ -258,7 +267,9 @@ def _fit(x: jax.Array, r: jax.Array, link: Any, bounds: Any, floor: Any) -> Esti
     return jax.lax.scan(step, empty(x.shape[1], bounds), (x, r))[0][1]
 
 
-def weighting_variance(estimates: Estimates, x: jax.Array, link: Any, bounds: Any, floor: Any) -> jax.Array:
+def weighting_variance(
+    estimates: Estimates, x: jax.Array, link: AffineLink, bounds: Bounds, floor: Number
+) -> jax.Array:
     """Return w̃: the estimated variance plus one standard deviation of the estimate."""
     estimated = moments(estimates, x, link, bounds, floor)
     return estimated.w + estimated.w_sd

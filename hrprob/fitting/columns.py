@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hrprob._core.errors import InvalidInput, nearest
+from hrprob._core.types import AsWritten
 
 __all__ = ["Columns", "Picked", "context_columns"]
 
@@ -54,10 +55,10 @@ class Columns(NamedTuple):
     hrprob._core.errors.InvalidInput: `outcome` must be a column of the data, got 'gian': did you mean `gain`?
     """
 
-    outcome: Any = None
-    context: Any = None
-    user: Any = None
-    level: Any = None
+    outcome: AsWritten = None
+    context: AsWritten = None
+    user: AsWritten = None
+    level: AsWritten = None
 
     @property
     def given(self) -> bool:
@@ -112,8 +113,8 @@ def context_columns(names: Sequence[str]) -> list[str]:
     return sorted(numbered, key=lambda name: int(name[1:]))
 
 
-def _named(field: str, name: Any, names: Sequence[str]) -> str | None:
-    if name is None or name in names:
+def _named(field: str, name: object, names: Sequence[str]) -> str | None:
+    if name is None or (isinstance(name, str) and name in names):
         return name
     remedy = nearest(name, list(names)) or _listed(names)
     raise InvalidInput(field, "must be a column of the data", name, remedy)

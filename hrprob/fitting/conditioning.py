@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -12,11 +10,12 @@ from hrprob.estimation.posterior.sites import check_names, extra_sites
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.table import Table
 from hrprob.models import Stays, rounds, stays
+from hrprob.observations import Data
 
 __all__ = ["model_data"]
 
 
-def model_data(target: Target, table: Table) -> Any:
+def model_data(target: Target, table: Table) -> Data:
     """Return the rounds of a table as the target's model takes them, or raise where its program cannot."""
     single = rounds(table.x, table.r)
     with double_precision():

@@ -10,9 +10,9 @@ import csv
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -132,7 +132,7 @@ def _column(lines: Sequence[tuple[int, list[str]]], place: int) -> list[str]:
     return [line[place].strip() for _, line in lines[1:]]
 
 
-def _has_decimal_commas(columns: Any) -> bool:
+def _has_decimal_commas(columns: Iterable[Sequence[str]]) -> bool:
     """Return whether some number has a comma and none a point."""
     cells = [cell for column in columns for cell in column]
     return any("," in cell for cell in cells) and not any("." in cell for cell in cells)

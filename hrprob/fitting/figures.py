@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from hrprob import plot
 from hrprob._core.random_numbers import Purpose, key_of
+from hrprob._core.types import Array
 from hrprob.fitting import predictive
 from hrprob.fitting.intervals import check_prob
 
@@ -109,8 +110,8 @@ def _labels(name: str, values: np.ndarray, entries: Sequence[str]) -> list[str]:
     return [", ".join(map(str, place)) for place in np.ndindex(values.shape[1:])]
 
 
-def _by_entry(values: np.ndarray) -> np.ndarray:
-    return values.reshape(len(values), -1)
+def _by_entry(values: Array) -> np.ndarray:
+    return np.asarray(values).reshape(len(values), -1)
 
 
 def _draw_intervals(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +36,9 @@ from hrprob.problem import Affine, Bounds, Problem
 from hrprob.problem.links import LINKS
 from hrprob.simulation.progress import print_line
 
+if TYPE_CHECKING:
+    from hrprob.policies import Policy
+
 __all__ = ["fit"]
 
 DRAWS = 4000
@@ -49,16 +52,16 @@ _OFF_SCALE = 1e6
 
 @nearest_keywords
 def fit(
-    data: Any,
-    engine: Any = "nuts",
+    data: object,
+    engine: object = "nuts",
     *,
-    model: Any = None,
-    prior: Any = "uniform",
-    link: Any = None,
+    model: object = None,
+    prior: object = "uniform",
+    link: object = None,
     bounds: Bounds | None = None,
     seed: int = 0,
     draws: int | None = None,
-    policy: Any = None,
+    policy: Policy | None = None,
     users: int | None = None,
     most_rounds: int | None = None,
     outcome: str | None = None,
@@ -188,7 +191,8 @@ def _check_numbers(drawn: Draws, table: Table, target: Target) -> None:
         return
     must = "must give draws and densities that are finite numbers"
     with double_precision():
-        tilt = target.prior.log_tilt(*target.coefficients(jnp.ones(target.size)), target.setting)
+        theta, phi = target.coefficients(jnp.ones(target.size))
+        tilt = target.prior.log_tilt(theta, phi, target.setting)
     if not np.isfinite(tilt):
         raise InvalidInput(
             "prior", must, describe(target.prior), "widen it: compared with its ball it is a point"
@@ -204,11 +208,11 @@ def _check_numbers(drawn: Draws, table: Table, target: Target) -> None:
 
 def _played(
     problem: Problem,
-    policy: Any,
+    policy: Policy | None,
     users: int | None,
     seed: int,
     most_rounds: int | None,
-    link: Any,
+    link: object,
     bounds: Bounds | None,
 ) -> tuple[Table, Setting]:
     for name, given in (("link", link), ("bounds", bounds)):
@@ -224,23 +228,23 @@ def _played(
     return table, Setting(problem.dimension, problem.link, problem.bounds)
 
 
-def _setting(dimension: int, link: Any, bounds: Any) -> Setting:
-    link, bounds = LINKS.make(Affine() if link is None else link), Bounds() if bounds is None else bounds
+def _setting(dimension: int, link: object, bounds: object) -> Setting:
+    bounds = Bounds() if bounds is None else bounds
     if not isinstance(bounds, Bounds):
         raise InvalidInput(
             "bounds", "must be of the class Bounds", bounds, "write hrprob.Bounds(theta=1.0, phi=2.0)"
         )
-    return Setting(dimension, link, bounds)
+    return Setting(dimension, LINKS.make(Affine() if link is None else link), bounds)
 
 
-def _check_unused(**given: Any) -> None:
+def _check_unused(**given: object) -> None:
     for name, value in given.items():
         if value is not None:
             remedy = "a table has been played already; give a Problem to play one"
             raise InvalidInput(name, "must not be given with a table of rounds", value, remedy)
 
 
-def _check_no_columns(columns: Columns, scale: Any) -> None:
+def _check_no_columns(columns: Columns, scale: object) -> None:
     for name, value in {**columns._asdict(), "scale": scale or None}.items():
         if value is not None:
             remedy = "a problem makes its own rounds; leave it out"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hrprob._core.errors import check_number
@@ -11,7 +9,7 @@ from hrprob._core.errors import check_number
 __all__ = ["central", "check_prob"]
 
 
-def check_prob(prob: Any) -> float:
+def check_prob(prob: object) -> float:
     """Return the probability of an interval, or raise.
 
     Examples

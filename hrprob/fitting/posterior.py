@@ -21,12 +21,13 @@ import dataclasses
 import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
@@ -150,7 +151,7 @@ class Posterior:
         every = {"theta": self.theta, "phi": self.phi} | dict(self.sites)
         return {name: value.reshape(-1, *value.shape[2:]) for name, value in every.items()}
 
-    def moments(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
+    def moments(self, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return mean θᵀx and variance f(φᵀx) of an outcome at contexts x (m, d), (chain, draw, m) each."""
         return self._moments_at(self._contexts(x))
 
@@ -159,11 +160,11 @@ class Posterior:
             u, w = _moments(self.setting, *(jnp.asarray(v) for v in (self.theta, self.phi, contexts)))
             return np.asarray(u), np.asarray(w)
 
-    def _contexts(self, x: Any) -> np.ndarray:
+    def _contexts(self, x: ArrayLike) -> np.ndarray:
         """Return contexts as the model sees them: checked, and divided by the scale of the data."""
         return _check_contexts(x, self.setting.dimension, self.table.scale)
 
-    def predict(self, x: Any, beta: Any = None, prob: float = 0.9) -> xarray.Dataset:
+    def predict(self, x: ArrayLike, beta: ArrayLike | None = None, prob: float = 0.9) -> xarray.Dataset:
         """Return posterior summaries of outcomes and lifetimes at some contexts.
 
         The expected lifetime h = 1/p grows without bound as the probability p of reneging falls, and
@@ -274,7 +275,7 @@ class Posterior:
         """
         return summary.concerns(self)
 
-    def check(self, *, quick: bool = False, checks: Sequence[Any] | None = None) -> Checked:
+    def check(self, *, quick: bool = False, checks: Sequence[object] | None = None) -> Checked:
         """Return whether model and draws can be trusted on these data: yes, no or cannot tell, and why.
 
         Every check is one file of :mod:`hrprob.fitting.checks`. P-values are adjusted for their number by Holm's
@@ -303,7 +304,7 @@ class Posterior:
         """
         return runner.check(self, quick=quick, checks=checks)
 
-    def to_datatree(self, pointwise: bool | str = "auto", prior: bool = True) -> Any:
+    def to_datatree(self, pointwise: bool | str = "auto", prior: bool = True) -> xarray.DataTree:
         """Return draws, data and predictive distributions as a tree for ArviZ.
 
         On Python 3.12 and later ``import arviz`` takes it: ``arviz.plot_trace_dist(tree)``,
@@ -361,7 +362,7 @@ class Posterior:
 
 
 @jax.jit
-def _moments(setting: Setting, theta: jax.Array, phi: jax.Array, x: jax.Array) -> Any:
+def _moments(setting: Setting, theta: jax.Array, phi: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jax.vmap(jax.vmap(lambda theta, phi: setting.moments(theta, phi, x)))(theta, phi)
 
 
@@ -376,7 +377,7 @@ def _lifetime(probability: np.ndarray) -> np.ndarray:
     return np.insert(ends, 0, np.nan, axis=-1)
 
 
-def _check_contexts(x: Any, dimension: int, scale: np.ndarray | None) -> np.ndarray:
+def _check_contexts(x: ArrayLike, dimension: int, scale: np.ndarray | None) -> np.ndarray:
     try:
         contexts = np.atleast_2d(np.asarray(x, dtype=np.float64))
     except (TypeError, ValueError):
@@ -394,6 +395,6 @@ def _check_contexts(x: Any, dimension: int, scale: np.ndarray | None) -> np.ndar
     return np.asarray(Table(contexts, np.zeros(len(contexts))).x)
 
 
-def _check_levels(beta: Any, contexts: int) -> np.ndarray:
+def _check_levels(beta: ArrayLike, contexts: int) -> np.ndarray:
     levels = Table(np.zeros((contexts, 1)), np.zeros(contexts), beta=beta).beta
     return np.asarray(levels)

@@ -6,7 +6,7 @@ with latent sites beyond θ and φ.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from numpyro.infer.util import log_likelihood as log_likelihood_of_program
 from hrprob import lifetime
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Array, PyTree
 from hrprob.estimation.posterior.sites import agrees, extra_sites, runs_alone
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Model, Rounds, rounds
@@ -26,7 +27,7 @@ from hrprob.noise.distribution import probability_below
 
 __all__ = ["log_likelihood", "log_prior", "outcomes", "prior", "reneging"]
 
-Values = dict[str, Any]
+Values = Mapping[str, Array]
 """Draws (draws, ...) by site."""
 
 # Draws computed together; it divides the usual numbers of draws, so that no second program is compiled for a remainder.
@@ -154,7 +155,7 @@ def _probabilities(target: Target, data: Rounds, beta: jax.Array, values: Values
 
 
 @runs_alone
-def _run(target: Target, data: Rounds, values: Values, key: jax.Array) -> Any:
+def _run(target: Target, data: Rounds, values: Values, key: jax.Array) -> PyTree:
     """Return the trace of one unconditioned run of the program with these values at its sites."""
     program = handlers.seed(handlers.substitute(target.model.program, values), key)
     return handlers.trace(program).get_trace(data, target.setting, target.prior)

@@ -18,7 +18,6 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ def fit_file(
     prob: float = 0.9,
     command: list[str] | None = None,
     columns: Columns | None = None,
-    scale: Any = False,
+    scale: object = False,
     fit_table: Callable[[Table], Posterior] = fit,
     check: Callable[[Posterior], Checked] | None = None,
 ) -> Posterior:
@@ -118,7 +117,7 @@ def fit_file(
     return posterior
 
 
-def write_fit(folder: Path, posterior: Posterior, prob: float, facts: Mapping[str, Any]) -> None:
+def write_fit(folder: Path, posterior: Posterior, prob: float, facts: Mapping[str, object]) -> None:
     """Write the files of a fit into a folder; ``facts`` go into the manifest, which names all files there."""
     posterior.save(folder / "posterior.nc")
     write_json(folder / "summary.json", to_plain(posterior, prob))
@@ -127,7 +126,7 @@ def write_fit(folder: Path, posterior: Posterior, prob: float, facts: Mapping[st
     write_manifest(folder, {**facts, **environment(*_PACKAGES)})
 
 
-def to_plain(posterior: Posterior, prob: float) -> dict[str, Any]:
+def to_plain(posterior: Posterior, prob: float) -> dict[str, object]:
     """Return the content of ``summary.json``."""
     k = posterior.pareto_k
     return {
@@ -169,7 +168,7 @@ def thinning_in_words(posterior: Posterior) -> str | None:
     return f"{rounds} rounds are many: posterior.nc has {', '.join(thinned)}"
 
 
-def _configuration(posterior: Posterior) -> dict[str, Any]:
+def _configuration(posterior: Posterior) -> dict[str, object]:
     return {
         "engine": describe(posterior.engine),
         "model": describe(posterior.target.model),

@@ -6,8 +6,6 @@ contexts of later questions by it too. θ and φ are those of the divided contex
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
@@ -15,7 +13,7 @@ from hrprob._core.errors import InvalidInput
 __all__ = ["find_scale"]
 
 
-def find_scale(how: Any, x: np.ndarray) -> np.ndarray | None:
+def find_scale(how: object, x: np.ndarray) -> np.ndarray | None:
     """Return the divisors (d,) of contexts x (n, d), or None where contexts stay as they are.
 
     Parameters

@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray
@@ -244,7 +244,7 @@ def _cell(name: str, value: float) -> str:
     return format_number(value, 3) if name != "mcse" else f"{value:.2g}"
 
 
-def to_plain(table: xarray.Dataset) -> dict[str, Any]:
+def to_plain(table: xarray.Dataset) -> dict[str, object]:
     """Return the table as plain data, by parameter.
 
     Examples

@@ -10,11 +10,12 @@ import csv
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.types import AsWritten
 from hrprob.fitting.columns import Columns, Picked
 from hrprob.fitting.csv_files import parse_csv, read_file
 from hrprob.fitting.scaling import find_scale
@@ -60,12 +61,12 @@ class Table:
     (3, 2)
     """
 
-    x: Any
-    r: Any
-    user: Any = None
-    beta: Any = None
-    features: Any = None
-    scale: Any = None
+    x: AsWritten
+    r: AsWritten
+    user: AsWritten = None
+    beta: AsWritten = None
+    features: AsWritten = None
+    scale: AsWritten = None
     unused: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -95,7 +96,7 @@ class Table:
         return int(self.x.shape[1])
 
 
-def as_table(data: Any, columns: Columns | None = None, scale: Any = False) -> Table:
+def as_table(data: object, columns: Columns | None = None, scale: object = False) -> Table:
     """Return a table of rounds from any supported form of data.
 
     Parameters
@@ -138,7 +139,7 @@ def as_table(data: Any, columns: Columns | None = None, scale: Any = False) -> T
     return _scaled(x, named[picked.outcome], user, beta, scale, picked)
 
 
-def _named_columns(data: Any) -> dict[str, np.ndarray]:
+def _named_columns(data: AsWritten) -> dict[str, np.ndarray]:
     """Return the columns of a mapping, dataset or data frame by their names."""
     if isinstance(data, Mapping):
         names = list(data)
@@ -157,7 +158,7 @@ def _named_columns(data: Any) -> dict[str, np.ndarray]:
     return {str(name): as_array(str(name), data[name]) for name in names}
 
 
-def read_table(path: str | Path, columns: Columns | None = None, scale: Any = False) -> Table:
+def read_table(path: str | Path, columns: Columns | None = None, scale: object = False) -> Table:
     """Return the table in a CSV file.
 
     Raises
@@ -177,7 +178,7 @@ def read_table(path: str | Path, columns: Columns | None = None, scale: Any = Fa
 
 
 def parse_table(
-    content: bytes, path: str | Path, columns: Columns | None = None, scale: Any = False
+    content: bytes, path: str | Path, columns: Columns | None = None, scale: object = False
 ) -> Table:
     r"""Return the table in the bytes of a CSV file; errors name its path.
 
@@ -196,7 +197,14 @@ def parse_table(
     return _scaled(parsed.x, parsed.r, parsed.user, parsed.beta, scale, parsed.picked)
 
 
-def _scaled(x: Any, r: Any, user: Any, beta: Any, scale: Any, picked: Picked | None = None) -> Table:
+def _scaled(
+    x: ArrayLike,
+    r: ArrayLike,
+    user: ArrayLike | None,
+    beta: ArrayLike | None,
+    scale: object,
+    picked: Picked | None = None,
+) -> Table:
     """Return the table with its contexts divided as ``scale`` says, and the names of the columns picked."""
     contexts, outcomes = check_rounds(x, r)
     divisors = find_scale(scale, contexts)
@@ -228,7 +236,7 @@ def write_table(table: Table, path: str | Path) -> None:
         writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _labels(user: Any, rounds: int) -> np.ndarray:
+def _labels(user: ArrayLike, rounds: int) -> np.ndarray:
     labels = as_array("user", user)
     if labels.shape != (rounds,):
         raise InvalidInput("user", f"must have {rounds} entries", labels.shape, "one label per round")
@@ -248,7 +256,7 @@ def _labels(user: Any, rounds: int) -> np.ndarray:
     return labels.astype(np.str_)
 
 
-def _levels(beta: Any, rounds: int) -> np.ndarray:
+def _levels(beta: ArrayLike, rounds: int) -> np.ndarray:
     remedy = "one level per round, or one for all; ∞ for a user who leaves at once"
     levels = as_numbers("beta", beta, remedy)
     if levels.shape not in ((), (rounds,)):

@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import xarray
@@ -39,6 +39,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.files import whole_file
 from hrprob._core.random_numbers import Purpose, key_of
 from hrprob._core.records import describe
+from hrprob._core.types import Array, Decoded
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.inference import DIMS
 from hrprob.estimation.posterior.target import Target
@@ -76,12 +77,12 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
     if not isinstance(pointwise, bool) and pointwise != "auto":
         remedy = "auto thins the draws where there are too many entries"
         raise InvalidInput("pointwise", 'must be true, false or "auto"', pointwise, remedy)
-    before: dict[str, np.ndarray] | None = None
+    before: Mapping[str, Array] | None = None
     if prior:
         draws = min(PRIOR_DRAWS, posterior.theta[..., 0].size)
         drawn = predictive.prior(posterior.target, table.x, key_of(posterior.seed, Purpose.PRIOR), draws)
         before = {name: value[None] for name, value in drawn.items()}
-    groups: dict[str, dict[str, Any]] = {
+    groups: dict[str, Mapping[str, Array]] = {
         "posterior": {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites),
         "sample_stats": {"log_ratio": posterior.log_ratio} | dict(posterior.statistics),
         **({} if before is None else {"prior": before}),
@@ -93,7 +94,10 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
     steps = thinning(posterior) if pointwise == "auto" else dict.fromkeys(MOST_ENTRIES, 1)
     if pointwise:
         groups |= _pointwise(posterior, before, steps)
-    coords: dict[str, Any] = {"feature": list(table.features), "round": np.arange(1, len(table) + 1)}
+    coords: dict[str, list[str] | np.ndarray] = {
+        "feature": list(table.features),
+        "round": np.arange(1, len(table) + 1),
+    }
     by_draw = {name: groups.pop(name) for name in ("log_prior",) if name in groups}
     tree = from_dict(groups, dims=DIMS | {"r": ["round"]}, coords=coords)
     # Densities have the names of the sites, but not their axes.
@@ -128,7 +132,7 @@ def thinning(posterior: Posterior) -> dict[str, int]:
 
 
 def _pointwise(
-    posterior: Posterior, before: dict[str, np.ndarray] | None, steps: dict[str, int]
+    posterior: Posterior, before: Mapping[str, Array] | None, steps: dict[str, int]
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return the groups with one entry per draw and round, thinned by these steps.
 
@@ -141,7 +145,9 @@ def _pointwise(
         key = key_of(posterior.seed, purpose)
         return lambda flat: predictive.outcomes(target, x, flat, key)
 
-    def group(name: str, values: dict[str, np.ndarray], of_draws: Callable[..., np.ndarray]) -> Any:
+    def group(
+        name: str, values: Mapping[str, Array], of_draws: Callable[..., np.ndarray]
+    ) -> dict[str, np.ndarray]:
         some = {site: value[:, :: steps[name]] for site, value in values.items()}
         shape = some["theta"].shape[:2]
         flat = {site: value.reshape(-1, *value.shape[2:]) for site, value in some.items()}
@@ -223,7 +229,7 @@ def _from_tree(tree: xarray.DataTree, make: Callable[..., P]) -> P:
     )
 
 
-def _facts(posterior: Posterior) -> dict[str, Any]:
+def _facts(posterior: Posterior) -> dict[str, object]:
     parts = {
         "engine": posterior.engine,
         "model": posterior.target.model,
@@ -239,7 +245,7 @@ def _facts(posterior: Posterior) -> dict[str, Any]:
     } | {name: json.dumps(describe(part)) for name, part in parts.items()}
 
 
-def _target(facts: dict[str, Any]) -> Target:
+def _target(facts: dict[str, Decoded]) -> Target:
     setting = facts["setting"]
     try:
         model, prior = make_model(facts["model"]), make_prior(facts["prior"])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import xarray
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.types import Decoded
 
 __all__ = ["check_result"]
 
@@ -95,7 +95,7 @@ def _fault_of_descriptions(data: xarray.Dataset) -> str | None:
             return f"it has no whole number `{name}`"
     if int(data.attrs["users"]) != int(data.user.values[-1]):
         return f"it has {data.attrs['users']} users, and the last is {data.user.values[-1]}"
-    described: dict[str, Any] = {}
+    described: dict[str, Decoded] = {}
     for name in _DESCRIPTIONS:
         try:
             described[name] = json.loads(data.attrs.get(name, ""))

@@ -29,7 +29,6 @@ import dataclasses
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.random_numbers import LARGEST_SEED, check_run
@@ -44,6 +43,7 @@ from hrprob._core.tables import (
     table_of,
     within,
 )
+from hrprob._core.types import AsWritten, Decoded
 from hrprob.policies.base import POLICIES, Policy
 from hrprob.problem import Bounds, Problem
 from hrprob.problem.parts import PARTS
@@ -88,7 +88,7 @@ class Experiment:
     def __post_init__(self) -> None:
         check_run(self.users, self.trials, self.seed)
 
-    def replace(self, **changes: Any) -> Experiment:
+    def replace(self, **changes: AsWritten) -> Experiment:
         """Return a copy with some fields changed; the new values are checked."""
         return dataclasses.replace(self, **changes)
 
@@ -124,7 +124,7 @@ def read(path: str | Path) -> Experiment:
     return from_data(read_data(path), Path(path).parent)
 
 
-def read_data(path: str | Path) -> dict[str, Any]:
+def read_data(path: str | Path) -> dict[str, Decoded]:
     """Return the tables of a TOML file as dictionaries, or raise if it cannot be read."""
     path = Path(path)
     try:
@@ -141,7 +141,7 @@ def read_data(path: str | Path) -> dict[str, Any]:
         raise InvalidInput("FILE", must, str(path), _reason(error)) from None
 
 
-def from_data(data: Mapping[str, Any], folder: str | Path = ".") -> Experiment:
+def from_data(data: Mapping[str, Decoded], folder: str | Path = ".") -> Experiment:
     """Return the experiment that plain data describe, with the structure of a configuration file.
 
     Parameters
@@ -172,7 +172,7 @@ def from_data(data: Mapping[str, Any], folder: str | Path = ".") -> Experiment:
     return within("run", lambda: Experiment(problem, policies, **given(run)))
 
 
-def resolved(experiment: Experiment) -> dict[str, Any]:
+def resolved(experiment: Experiment) -> dict[str, Decoded]:
     """Return an experiment as plain data, with every default filled in.
 
     The data can be written as JSON, and :func:`from_data` makes the same experiment from them.
@@ -199,7 +199,7 @@ def resolved(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def _problem(table: Mapping[str, Any], folder: Path) -> Problem:
+def _problem(table: Mapping[str, Decoded], folder: Path) -> Problem:
     check_keys("problem", table, ("theta", "phi", *PARTS, "bounds"))
     _check_scalars("problem", table)
     fields = given(table)
@@ -217,7 +217,7 @@ def _problem(table: Mapping[str, Any], folder: Path) -> Problem:
     return within("problem", lambda: Problem(**fields))
 
 
-def _policies(tables: Any, folder: Path) -> dict[str, Policy]:
+def _policies(tables: Decoded, folder: Path) -> dict[str, Policy]:
     if tables is None or tables == []:
         raise InvalidInput("policy", "must name at least one policy", NOTHING, "add a table [[policy]]")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
@@ -233,7 +233,7 @@ def _policies(tables: Any, folder: Path) -> dict[str, Policy]:
     return policies
 
 
-def _name(number: int, kind: str, table: Mapping[str, Any], earlier: Iterable[str]) -> str:
+def _name(number: int, kind: str, table: Mapping[str, Decoded], earlier: Iterable[str]) -> str:
     name = kind if table.get("name") is None else table["name"]
     field = f"policy[{number}].name"
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
@@ -246,7 +246,7 @@ def _name(number: int, kind: str, table: Mapping[str, Any], earlier: Iterable[st
     return name
 
 
-def _check_depth(data: Any) -> None:
+def _check_depth(data: Decoded) -> None:
     """Raise if tables and lists are nested deeper than any field needs; without recursion, which has a limit itself."""
     level = [data]
     for _ in range(MOST_DEPTH):
@@ -258,7 +258,7 @@ def _check_depth(data: Any) -> None:
     raise InvalidInput("FILE", "must not be nested so deeply", f"more than {MOST_DEPTH} levels", remedy)
 
 
-def _check_scalars(field: str, value: Any) -> None:
+def _check_scalars(field: str, value: object) -> None:
     """Raise if ``value`` contains, at any depth, a number that no field can take."""
     if isinstance(value, Mapping):
         for key, entry in value.items():

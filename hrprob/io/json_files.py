@@ -6,12 +6,12 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import SupportsFloat
 
 __all__ = ["finite_or_none", "finite_tree", "write_json"]
 
 
-def finite_or_none(number: Any) -> float | None:
+def finite_or_none(number: SupportsFloat) -> float | None:
     """Return a number, or an array of one number, as a float; None if it is not finite.
 
     Examples
@@ -23,7 +23,7 @@ def finite_or_none(number: Any) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def finite_tree(data: Any) -> Any:
+def finite_tree(data: object) -> object:
     """Return plain data with None in place of numbers that are not finite.
 
     Examples
@@ -38,7 +38,7 @@ def finite_tree(data: Any) -> Any:
     return finite_or_none(data) if isinstance(data, float) else data
 
 
-def write_json(path: Path, data: Any) -> None:
+def write_json(path: Path, data: object) -> None:
     """Write plain data as JSON; an object that JSON does not know is written as its text."""
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str)
     try:

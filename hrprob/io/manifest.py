@@ -10,12 +10,13 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import hrprob
 from hrprob._core.errors import InvalidInput
+from hrprob._core.types import Decoded
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
 from hrprob.simulation.misspecification import beliefs_in_words
@@ -47,7 +48,7 @@ def run_manifest(
     command: list[str],
     wall_seconds: float,
     cpu_seconds: float,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the manifest of a run as plain data.
 
     Parameters
@@ -77,7 +78,7 @@ def run_manifest(
     } | environment()
 
 
-def write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
+def write_manifest(folder: Path, facts: Mapping[str, object]) -> None:
     """Write a manifest into a folder, with the list of all files that are there and their checksums: call it last."""
     files = sorted([path.name for path in folder.iterdir()] + [MANIFEST])
     checksums = {
@@ -88,7 +89,7 @@ def write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
     write_json(folder / MANIFEST, {**facts, "files": files, "sha256": checksums})
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Decoded]:
     """Return the manifest of a result folder; nothing if there is none.
 
     Raises
@@ -111,7 +112,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return facts
 
 
-def check_file(folder: Path, name: str, facts: Mapping[str, Any]) -> None:
+def check_file(folder: Path, name: str, facts: Mapping[str, Decoded]) -> None:
     """Raise if a file of a result is not the one that was written with the manifest ``facts``."""
     expected = facts.get("sha256", {}).get(name)
     if expected is not None and checksum(folder / name) != expected:
@@ -127,7 +128,7 @@ def checksum(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def environment(*packages: str) -> dict[str, Any]:
+def environment(*packages: str) -> dict[str, Decoded]:
     """Return what a result may depend on besides its configuration: versions, machine, revision.
 
     Parameters
@@ -157,13 +158,13 @@ def environment(*packages: str) -> dict[str, Any]:
     }
 
 
-def _thinning(users: np.ndarray, keep: str | int) -> dict[str, Any]:
+def _thinning(users: np.ndarray, keep: str | int) -> dict[str, object]:
     step = int(users[1] - users[0]) if len(users) > 1 else 1
     rule = "every user" if step == 1 else f"each {step}-th user from the first; 1, 1001, ... and the last"
     return {"keep": keep, "step": step, "users": len(users), "rule": rule}
 
 
-def _git_revision() -> dict[str, Any] | None:
+def _git_revision() -> dict[str, object] | None:
     """Return the revision of the working directory and whether files differ from it, or None without git."""
     revision = _git("rev-parse", "HEAD")
     return (

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import xarray
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.types import Decoded
 
 __all__ = ["read_netcdf", "write_netcdf"]
 
 
 def write_netcdf(
-    data: xarray.Dataset | xarray.DataTree, path: Path, encoding: Mapping[str, Any] | None = None
+    data: xarray.Dataset | xarray.DataTree, path: Path, encoding: Mapping[str, Decoded] | None = None
 ) -> None:
     """Write a dataset or a tree to a new file.
 

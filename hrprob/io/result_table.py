@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
 
 import xarray
 
@@ -183,7 +183,9 @@ def _text(cell: object) -> str:
     """
     if cell is None or cell != cell:  # NaN is not equal to itself
         return ""
-    return typeset(str(cell)) if isinstance(cell, bool | str) else format_number(cell)
+    if isinstance(cell, bool) or not isinstance(cell, SupportsFloat):
+        return typeset(str(cell))
+    return format_number(cell)
 
 
 def _cell(value: object) -> str:
@@ -222,7 +224,7 @@ def _latex(cell: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in cell)
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
+def frame_of(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
     """Return rows of named numbers and texts as a data frame.
 
     Examples

@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hrprob import plot
 from hrprob.io.chunks import ChunkFolder
@@ -124,7 +124,7 @@ def _load_writers() -> None:
     load_backends()
 
 
-def write_results(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, Any]) -> None:
+def write_results(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, object]) -> None:
     """Write the files of a run into an empty folder.
 
     Parameters

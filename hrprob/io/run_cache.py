@@ -18,6 +18,7 @@ from typing import NamedTuple
 import xarray
 
 from hrprob._core.files import whole_file
+from hrprob._core.parallel import in_background
 from hrprob.io.chunks import ChunkFolder
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.exchange import link_or_copy
@@ -25,6 +26,7 @@ from hrprob.io.manifest import checksum
 from hrprob.io.netcdf import read_netcdf, write_netcdf
 from hrprob.io.staging import reserved, staged_at
 from hrprob.io.unfinished import fingerprint, unfinished
+from hrprob.simulation.engine import compile_programs
 from hrprob.simulation.progress import Progress
 from hrprob.simulation.tasks import Scheduler, Task, cut, join, play_task
 
@@ -132,11 +134,16 @@ def _put_into_result(file: Path, folder: PartsFolder) -> None:
 def _play_here(
     parts: Mapping[str, Experiment], folder: PartsFolder, say: Callable[[str], None], progress: bool
 ) -> Iterator[tuple[str, xarray.Dataset]]:
-    """Yield the run of each part, with its chunks stored on the way."""
-    for part, experiment in parts.items():
-        say(f"{part}: {_in_words(experiment)}")
-        store = ChunkFolder(_chunks_of(part, folder), fingerprint(resolved(experiment)))
-        yield part, play_task(_task(experiment), progress=progress, store=store)
+    """Yield the run of each part, with its chunks stored on the way; later parts are compiled while one is played."""
+    with in_background() as submit:
+        for experiment in list(parts.values())[1:]:
+            # What cannot be compiled is reported when its part is played.
+            task = _task(experiment)
+            submit(compile_programs, task.problem, task.policies, task.users, task.trials)
+        for part, experiment in parts.items():
+            say(f"{part}: {_in_words(experiment)}")
+            store = ChunkFolder(_chunks_of(part, folder), fingerprint(resolved(experiment)))
+            yield part, play_task(_task(experiment), progress=progress, store=store)
 
 
 def _play_on(

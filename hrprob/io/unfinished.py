@@ -13,10 +13,10 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.files import source_digest, whole_file
+from hrprob._core.types import Decoded
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment
 
@@ -29,7 +29,7 @@ _MOST_SHOWN = 3
 
 @contextlib.contextmanager
 def unfinished(
-    destination: Path, plan: Mapping[str, Any], *, resume: bool, reuse: bool = False
+    destination: Path, plan: Mapping[str, Decoded], *, resume: bool, reuse: bool = False
 ) -> Iterator[Path]:
     """Give the folder of finished chunks of a destination that is reserved; it is removed when the work succeeds.
 
@@ -73,13 +73,13 @@ def unfinished(
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def fingerprint(plan: Any) -> str:
+def fingerprint(plan: object) -> str:
     """Return a text that differs for different plans, versions, or code of hrprob."""
     content = json.dumps([plan, versions()], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def differences(one: Any, other: Any, field: str = "") -> list[str]:
+def differences(one: object, other: object, field: str = "") -> list[str]:
     """Return where two tables of plain data differ, each place in words.
 
     Examples
@@ -102,7 +102,7 @@ def differences(one: Any, other: Any, field: str = "") -> list[str]:
     return [] if one == other else [f"{field} is {_short(one)}, was {_short(other)}"]
 
 
-def _check_plan(folder: Path, plan: Mapping[str, Any], destination: Path) -> None:
+def _check_plan(folder: Path, plan: Mapping[str, Decoded], destination: Path) -> None:
     try:
         earlier = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -112,7 +112,7 @@ def _check_plan(folder: Path, plan: Mapping[str, Any], destination: Path) -> Non
     check_same_plan(plan, earlier, destination)
 
 
-def check_same_plan(plan: Mapping[str, Any], earlier: Mapping[str, Any], destination: Path) -> None:
+def check_same_plan(plan: Mapping[str, Decoded], earlier: Mapping[str, Decoded], destination: Path) -> None:
     """Raise if what is to be done differs from what was begun or done before, with the differences.
 
     Parameters
@@ -132,11 +132,11 @@ def check_same_plan(plan: Mapping[str, Any], earlier: Mapping[str, Any], destina
 
 
 @functools.cache
-def versions() -> dict[str, Any]:
+def versions() -> dict[str, Decoded]:
     """Return what chunks depend on besides their plan: the versions of libraries, and hrprob's own code."""
     return {"versions": environment("scipy")["versions"], "code": source_digest()}
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = "nothing" if value is None else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

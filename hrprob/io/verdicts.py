@@ -7,7 +7,7 @@ A verdict *passes*, *fails* or is *undecided*; it says what could have been dete
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 __all__ = ["FAILS", "MARKS", "MOST_LINES", "PASSES", "UNDECIDED", "Answer", "Verdict", "conclude"]
 
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
         rest = f"  and {len(self.folded)} more" if self.folded else ""
         return [self.sentence, *(f"  {verdict}" for verdict in self.shown), *([rest] if rest else [])]
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return answer and verdicts as plain data."""
         return {
             "answer": self.answer,

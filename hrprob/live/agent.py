@@ -13,10 +13,13 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
+
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.keywords import nearest_keywords
+from hrprob._core.types import AsWritten, Decoded
 from hrprob.live import replay, saving
 from hrprob.live.checks import check_row, check_time, check_user
 from hrprob.live.decision_log import DecisionLog, read_log
@@ -110,10 +113,10 @@ class Agent(Serving):
         actions: int,
         link: Affine | None = None,
         bounds: Bounds | None = None,
-        noise: Any = None,
-        objective: Any = None,
-        satisfaction: Any = None,
-        contexts: Any = None,
+        noise: AsWritten = None,
+        objective: AsWritten = None,
+        satisfaction: AsWritten = None,
+        contexts: ArrayLike | None = None,
         users: int = 30000,
         seed: int = 0,
         propensity_draws: int = 64,
@@ -138,11 +141,6 @@ class Agent(Serving):
         )
 
     @property
-    def state(self) -> Any:
-        """The policy's state."""
-        return self._decisions.state
-
-    @property
     def present(self) -> tuple[User, ...]:
         """The users who are present, in the order of their arrival."""
         with self._lock:
@@ -153,7 +151,7 @@ class Agent(Serving):
     def select(
         self,
         user: str | int,
-        contexts: Any = None,
+        contexts: ArrayLike | None = None,
         beta: float | None = None,
         *,
         actions: Iterable[int] | None = None,
@@ -206,7 +204,10 @@ class Agent(Serving):
         return self.update_many([(user, outcome, left)], time=time)[0]
 
     def update_many(
-        self, outcomes: Iterable[tuple[Any, ...]], *, time: float | None = None
+        self,
+        outcomes: Iterable[tuple[User, float] | tuple[User, float, bool | None]],
+        *,
+        time: float | None = None,
     ) -> list[Decision | None]:
         """Record outcomes that came together: all of them or, if one cannot be used, none.
 
@@ -242,7 +243,7 @@ class Agent(Serving):
 
     # One user at a time.
 
-    def arrive(self, contexts: Any, beta: float | None = None) -> int:
+    def arrive(self, contexts: ArrayLike, beta: float | None = None) -> int:
         """Admit a new user and return the action to serve first.
 
         Parameters
@@ -364,18 +365,19 @@ class Agent(Serving):
             raise
         self._log = log
 
-    def _record(self, event: Callable[[], dict[str, Any]]) -> None:
+    def _record(self, event: Callable[[], dict[str, Decoded]]) -> None:
         super()._record(event)
         if self._log is not None:
             self._log.append(event())
 
-    def _repeat(self, event: dict[str, Any]) -> Any:
+    def _repeat(self, event: dict[str, Decoded]) -> object:
         """Make one call of a log again and return its answer."""
         user, time = event.get("user"), event.get("time")
         if event["event"] == "expire":
             return self.expire(time)
         if event["event"] == "leave":
-            return self.leave(user)
+            self.leave(user)
+            return None
         with self._whole_call():
             if event["event"] == "select":
                 beta = None if event["beta"] is None else float(event["beta"])

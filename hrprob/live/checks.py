@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_number
+from hrprob.live.stays import User
 
 __all__ = [
     "check_contexts",
@@ -25,13 +26,13 @@ __all__ = [
 _LARGEST_OUTCOME = 1e100
 
 
-def check_user(user: Any) -> None:
+def check_user(user: object) -> None:
     """Raise unless a name can be written to a log and read again."""
     if isinstance(user, bool) or not isinstance(user, str | int):
         raise InvalidInput("user", "must be text or a whole number", user, "it names one user")
 
 
-def check_row(row: Any) -> tuple[Any, Any, Any]:
+def check_row(row: object) -> tuple[User, float, bool | None]:
     """Return user, outcome and whether the user left, from two or three of them."""
     if not isinstance(row, tuple | list) or len(row) not in (2, 3):
         must = "must be (user, outcome) or (user, outcome, left) each"
@@ -40,13 +41,13 @@ def check_row(row: Any) -> tuple[Any, Any, Any]:
     return (row[0], row[1], row[2] if len(row) == 3 else None)
 
 
-def check_time(time: Any, now: float) -> float:
+def check_time(time: object, now: float) -> float:
     """Return a time in seconds, by default ``now``."""
     return now if time is None else check_number("time", time, remedy="it is a number of seconds")
 
 
 def check_contexts(
-    contexts: Any, offered: Iterable[int] | None, actions: int, dimension: int
+    contexts: ArrayLike | None, offered: Iterable[int] | None, actions: int, dimension: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return contexts (actions, d) and the action that each row is served as.
 
@@ -105,7 +106,7 @@ def check_left(left: bool | None, *, level_given: bool) -> None:
         raise InvalidInput("left", "must be true or false", left, "it says whether the user left")
 
 
-def check_outcome(outcome: Any) -> float:
+def check_outcome(outcome: object) -> float:
     """Return an outcome as a number."""
     remedy = "it is what the round gave, in units in which squares can be added up"
     return check_number("outcome", outcome, low=-_LARGEST_OUTCOME, high=_LARGEST_OUTCOME, remedy=remedy)

@@ -27,12 +27,12 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.files import sync
+from hrprob._core.types import Decoded, PyTree
 from hrprob.io.locking import locked
 
 __all__ = ["DecisionLog", "plain", "read_log", "well_formed"]
@@ -75,7 +75,7 @@ class DecisionLog:
         """Whether nothing has been written yet."""
         return self._size == 0
 
-    def append(self, event: dict[str, Any]) -> None:
+    def append(self, event: dict[str, Decoded]) -> None:
         """Write one line; if that fails, the file is as it was before."""
         line = (json.dumps(plain(event), allow_nan=False, separators=(",", ":")) + "\n").encode()
         rest = memoryview(line)
@@ -106,7 +106,7 @@ def well_formed(field: str, path: str | Path) -> Iterator[None]:
         raise InvalidInput(field, "must be as hrprob writes it", str(path), why) from None
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> PyTree:
     """Return what JSON reads back as it was written: numbers exactly, NaN as null, infinities as text.
 
     Examples
@@ -133,7 +133,7 @@ def _whole_lines(path: Path) -> int:
     return content.rfind(b"\n") + 1
 
 
-def read_log(path: Path) -> Iterator[dict[str, Any]]:
+def read_log(path: Path) -> Iterator[dict[str, Decoded]]:
     """Return the events of a log in order, the first being its start; a last line without an end is left out."""
     try:
         # Bytes that are no UTF-8 are no JSON either, and refused with their line.
@@ -148,7 +148,7 @@ def read_log(path: Path) -> Iterator[dict[str, Any]]:
             yield _event(path, number, line)
 
 
-def _event(path: Path, number: int, line: str) -> dict[str, Any]:
+def _event(path: Path, number: int, line: str) -> dict[str, Decoded]:
     try:
         event = json.loads(line.encode(errors="surrogateescape").decode())
     except (ValueError, RecursionError) as error:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,7 @@ import numpy as np
 
 from hrprob._core.compiled import Ready, program
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Numeric, PyTree
 from hrprob.policies.base import Policy, Seen
 from hrprob.policies.ledger import open_parts
 from hrprob.policies.offers import Offer, nth_offered
@@ -39,27 +40,27 @@ _ARRIVAL_NUMBERS = 4
 _STAY_NUMBERS = 6
 
 
-class Chosen(NamedTuple):
+class Chosen(NamedTuple, Generic[Numeric]):
     """What the program ``choose`` returns, in the order of its array; traced, or as numbers."""
 
-    action: Any
-    quota: Any
-    probability: Any
-    mean: Any
-    variance: Any
-    reneging: Any
-    lifetime: Any
+    action: Numeric
+    quota: Numeric
+    probability: Numeric
+    mean: Numeric
+    variance: Numeric
+    reneging: Numeric
+    lifetime: Numeric
 
 
 @program()
-def _init(policy: Policy) -> Any:
+def _init(policy: Policy) -> PyTree:
     """Return the state before the first user."""
     return policy.init()
 
 
 @program(static=("draws", "warmup"))
 def _choose(
-    policy: Policy, state: Any, key: jax.Array, arrival: jax.Array, *, draws: int, warmup: bool
+    policy: Policy, state: PyTree, key: jax.Array, arrival: jax.Array, *, draws: int, warmup: bool
 ) -> tuple[jax.Array, jax.Array]:
     """Return the next key, and a ``Chosen`` as one array; ``warmup``: there may be users who are served at random."""
     offer, (users, samples, warming) = _offer(policy, arrival), arrival[1 - _ARRIVAL_NUMBERS :]
@@ -79,8 +80,8 @@ def _choose(
 
 @program(static=("gone",))
 def _learn(
-    policy: Policy, state: Any, arrival: jax.Array, chosen: jax.Array, stay: jax.Array, *, gone: bool
-) -> Any:
+    policy: Policy, state: PyTree, arrival: jax.Array, chosen: jax.Array, stay: jax.Array, *, gone: bool
+) -> PyTree:
     """Return the state after a stay, or a part of one; ``gone``: the user will not be served again."""
     offer, action = _offer(policy, arrival), chosen[0].astype(int)
     users, played, left, sampled, total, squares = stay[:_STAY_NUMBERS]
@@ -141,15 +142,22 @@ class Decisions:
 
     def _prepare(self, policy: Policy, draws: int) -> None:
         known = policy.known
-        arrival: Any = np.zeros(known.actions * (known.dimension + 1) + _ARRIVAL_NUMBERS)
-        stay: Any = np.zeros(_STAY_NUMBERS + BLOCK_OF_ROUNDS)
-        chosen: Any = np.zeros(len(Chosen._fields))
+        sizes = (
+            known.actions * (known.dimension + 1) + _ARRIVAL_NUMBERS,
+            len(Chosen._fields),
+            _STAY_NUMBERS + BLOCK_OF_ROUNDS,
+        )
+        # NumPy arrays stand for what the programs will be called with: for them nothing is compiled.
+        arrival, chosen, stay = (cast(jax.Array, np.zeros(size)) for size in sizes)
 
         def ready(gone: bool | None) -> Ready:
             with double_precision():
                 if gone is None:
-                    options: Any = {"draws": draws, "warmup": bool(policy.warmup)}
-                    return _choose.prepare(policy, self.state, self._key, arrival, **options).result()
+                    warmup = bool(policy.warmup)
+                    choose = _choose.prepare(
+                        policy, self.state, self._key, arrival, draws=draws, warmup=warmup
+                    )
+                    return choose.result()
                 return _learn.prepare(policy, self.state, arrival, chosen, stay, gone=gone).result()
 
         # A lazy policy learns only from users who have left; from warm-up users every policy learns by the round.
@@ -160,12 +168,12 @@ class Decisions:
         self._learn = {gone: programs[gone].compiled for gone in kinds if gone is not None}
 
     @property
-    def state(self) -> Any:
+    def state(self) -> PyTree:
         """The policy's state."""
         return jax.tree.unflatten(self._structure, self._state)
 
     @state.setter
-    def state(self, state: Any) -> None:
+    def state(self, state: PyTree) -> None:
         leaves, self._structure = jax.tree.flatten(state)
         self._state = [_on_device(leaf) for leaf in leaves]
 
@@ -190,7 +198,7 @@ class Decisions:
         self._key = jax.random.key_data(following)
         return own
 
-    def choose(self, arrival: np.ndarray, own: Sequence[Any]) -> np.ndarray:
+    def choose(self, arrival: np.ndarray, own: Sequence[jax.Array]) -> np.ndarray:
         """Return the choice for a user, as an array of the fields of ``Chosen``."""
         # NumPy arrays go in as they are: `device_put` would cost as much as all the rest.
         self._key, chosen = self._choose(*self._policy, *self._state_of(own), self._key, arrival)
@@ -202,10 +210,10 @@ class Decisions:
         chosen: np.ndarray,
         stay: tuple[float, ...],
         outcomes: Sequence[float],
-        own: Sequence[Any],
+        own: Sequence[jax.Array],
         *,
         gone: bool,
-    ) -> tuple[Any, ...]:
+    ) -> tuple[jax.Array, ...]:
         """Learn from a stay: users, rounds, whether the user left, rounds sampled, Σr, Σr²; the first outcomes.
 
         Return what the state now has of this user alone.
@@ -219,7 +227,7 @@ class Decisions:
         self._state = self._state_of(self.nobody)
         return mine
 
-    def _state_of(self, own: Sequence[Any]) -> list[Any]:
+    def _state_of(self, own: Sequence[jax.Array]) -> list[jax.Array]:
         """Return the leaves of the state with what belongs to one user in its place."""
         if not self._own:
             return self._state
@@ -248,5 +256,5 @@ def with_samples(arrival: np.ndarray, samples: int) -> np.ndarray:
     return numbers
 
 
-def _on_device(leaf: Any) -> jax.Array:
+def _on_device(leaf: object) -> jax.Array:
     return leaf if isinstance(leaf, jax.Array) else jax.device_put(np.asarray(leaf))

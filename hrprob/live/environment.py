@@ -13,8 +13,6 @@ seed s, one per episode, with the same contexts, levels and noise.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,6 +20,7 @@ import numpy as np
 from hrprob._core.errors import InvalidInput, check_choice, check_count
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import LARGEST_SEED, Source, trial_keys
+from hrprob._core.types import Decoded, PyTree
 from hrprob.live.agent import Agent
 from hrprob.problem import Problem
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, checked_arrivals
@@ -64,7 +63,7 @@ class RenegingEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     (True, False)
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+    metadata: dict[str, Decoded] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
 
     def __init__(self, problem: Problem | None = None, reward: str = "round") -> None:
         self.problem = Problem() if problem is None else problem
@@ -72,21 +71,21 @@ class RenegingEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
             raise InvalidInput("problem", "must be a problem", problem, "for example hrprob.Problem()")
         self._pays_outcome = check_choice("reward", reward, ("round", "outcome")) == "outcome"
         actions, dimension = self.problem.contexts.actions, self.problem.dimension
-        parts: dict[str, spaces.Space[Any]] = {
+        parts: dict[str, spaces.Space[np.ndarray]] = {
             "contexts": spaces.Box(-1.0, 1.0, (actions, dimension), np.float64)
         }
         if self.problem.satisfaction.seen:
             low, high = self.problem.satisfaction.support
             parts["beta"] = spaces.Box(low, high, (1,), np.float64)
-        self.observation_space: Any = spaces.Dict(parts)
-        self.action_space: Any = spaces.Discrete(actions)
-        self._keys: Any = None
+        self.observation_space = spaces.Dict(parts)  # type: ignore[assignment]  # a dictionary of arrays
+        self.action_space = spaces.Discrete(actions)
+        self._keys: tuple[jax.Array, jax.Array] | None = None
         self._user = 0
         self._present = False
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, Decoded] | None = None
+    ) -> tuple[dict[str, np.ndarray], dict[str, Decoded]]:
         """Meet the next user; with a seed, the first user of that seed."""
         super().reset(seed=seed)
         if seed is not None or self._keys is None:
@@ -97,19 +96,19 @@ class RenegingEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
             with double_precision():
                 arrived = checked_arrivals(self.problem, self._keys, numbers)
             # An `Arrivals` of NumPy arrays.
-            self._arrived: Any = jax.tree.map(np.asarray, arrived)
+            self._arrived: PyTree = jax.tree.map(np.asarray, arrived)
         self._place = self._user % _CHUNK
         self._user += 1
         self._played, self._present = 0, True
         self._noise, self._levels = self._rounds(BLOCK_OF_ROUNDS)
         return self._observation(), {"user": self._user}
 
-    def step(self, action: np.int64) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Decoded]]:
         """Serve one round."""
         if not self._present:
             raise InvalidInput("step", "must follow `reset`", "no user", "the last user has left")
         if not self.action_space.contains(action):
-            must = f"must be a whole number from 0 to {self.action_space.n - 1}"
+            must = f"must be a whole number from 0 to {self.problem.contexts.actions - 1}"
             raise InvalidInput("action", must, action, "it numbers the rows of `contexts`")
         if self._played == len(self._noise):
             # Twice as many each time: few lengths are compiled, and a stay is never cut off.
@@ -136,6 +135,7 @@ class RenegingEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         keeps_level = levels.seen or levels.value_is_mean
         if rounds <= len(noise) and keeps_level:
             return noise[:rounds], np.full(rounds, beta)
+        assert self._keys is not None  # set by `reset`
         with double_precision():
             source = Source(self._keys, jnp.asarray([self._user], jnp.uint32))
             if rounds > len(noise):
@@ -144,7 +144,9 @@ class RenegingEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         return noise[:rounds], np.broadcast_to(np.asarray(kept).reshape(-1), rounds)
 
 
-def serve(env: gymnasium.Env[Any, Any], agent: Agent, users: int, seed: int | None = None) -> np.ndarray:
+def serve(
+    env: gymnasium.Env[dict[str, np.ndarray], np.int64], agent: Agent, users: int, seed: int | None = None
+) -> np.ndarray:
     """Let an agent serve users of an environment; return their lifetimes (users,).
 
     Parameters

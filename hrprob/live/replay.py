@@ -6,9 +6,9 @@ import importlib.metadata
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.types import Decoded
 from hrprob.live.decision_log import FORMAT, VERSION, plain, read_log, well_formed
 from hrprob.live.serving import Serving
 from hrprob.live.settings import AgentSettings
@@ -19,13 +19,13 @@ __all__ = ["make_calls", "settings_of", "start_of"]
 _ANSWERS = {"select": "decision", "update": "decisions", "expire": "users"}
 
 
-def start_of(agent: dict[str, Any], events: int) -> dict[str, Any]:
+def start_of(agent: dict[str, Decoded], events: int) -> dict[str, Decoded]:
     """Return the first line of a log."""
     versions = {name: importlib.metadata.version(name) for name in ("hrprob", "jax")}
     return {"event": "start", "log": FORMAT, "version": VERSION, **versions, "agent": agent, "events": events}
 
 
-def settings_of(path: str | Path, start: dict[str, Any] | None) -> AgentSettings:
+def settings_of(path: str | Path, start: dict[str, Decoded] | None) -> AgentSettings:
     """Return the settings that a whole log begins with."""
     if start is None:
         raise InvalidInput("log", "must have a first line", str(path), "an agent writes it when it is made")
@@ -36,7 +36,7 @@ def settings_of(path: str | Path, start: dict[str, Any] | None) -> AgentSettings
         return AgentSettings.from_described(start["agent"])
 
 
-def make_calls(agent: Serving, path: Path, repeat: Callable[[dict[str, Any]], Any]) -> None:
+def make_calls(agent: Serving, path: Path, repeat: Callable[[dict[str, Decoded]], object]) -> None:
     """Make the calls of a log that an agent has not made yet; ``repeat`` makes one and returns its answer."""
     with well_formed("log", path):
         events = read_log(path)

@@ -26,12 +26,13 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.files import clear_leftovers, sync, whole_file
+from hrprob._core.types import Decoded
 from hrprob.live.decision_log import well_formed
 from hrprob.live.settings import AgentSettings
 from hrprob.live.stays import Stay, User
@@ -117,7 +118,7 @@ def _array(content: bytes) -> np.ndarray:
     return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
 
-def _check_format(path: Path, facts: Any) -> None:
+def _check_format(path: Path, facts: object) -> None:
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise InvalidInput("path", "must be a saved agent", str(path), "`Agent.save` writes one")
     if facts.get("version") != VERSION:
@@ -150,7 +151,7 @@ def _stays_of(arrays: dict[str, np.ndarray]) -> list[Stay]:
     own = [arrays[f"own-{place}"] for place in range(sum(name.startswith("own-") for name in arrays))]
     stays = []
     for row in range(len(arrays["numbers"])):
-        fields: dict[str, Any] = dict(zip(_NUMBERS, arrays["numbers"][row].tolist(), strict=True))
+        fields: dict[str, Decoded] = dict(zip(_NUMBERS, arrays["numbers"][row].tolist(), strict=True))
         fields |= {name: int(fields[name]) for name in _WHOLE} | {"warming": bool(fields["warming"])}
         kept = int(arrays["outcomes"][row, 0])
         outcomes = tuple(arrays["outcomes"][row, 1 : 1 + kept].tolist())

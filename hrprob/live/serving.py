@@ -10,14 +10,15 @@ import contextlib
 import math
 import threading
 import time as clock
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Decoded, PyTree
 from hrprob.live.checks import check_contexts, check_left, check_level, check_outcome, check_time
 from hrprob.live.decisions import Chosen, Decisions, arrival_numbers, with_samples
 from hrprob.live.saving import Kept
@@ -53,12 +54,22 @@ class Serving:
         if kept is not None:
             vars(self).update(kept.counts)
 
-    def _record(self, event: Callable[[], dict[str, Any]]) -> None:
+    @property
+    def state(self) -> PyTree:
+        """The policy's state."""
+        return self._decisions.state
+
+    def _record(self, event: Callable[[], dict[str, Decoded]]) -> None:
         """Count a call, and let a subclass write it down; what to write is made only if somebody does."""
         self.events += 1
 
     def _arrive(
-        self, user: User, contexts: Any, beta: float | None, offered: Iterable[int] | None, time: float | None
+        self,
+        user: User,
+        contexts: ArrayLike | None,
+        beta: float | None,
+        offered: Iterable[int] | None,
+        time: float | None,
     ) -> Decision:
         array, served_as = check_contexts(contexts, offered, self.actions, self.dimension)
         level = check_level(beta, given=self._level_given)
@@ -77,7 +88,7 @@ class Serving:
         self._put(user, stay)
         decision = decision_of(user, stay)
 
-        def event() -> dict[str, Any]:
+        def event() -> dict[str, Decoded]:
             offers = np.flatnonzero(served_as == np.arange(self.actions))
             given = {"contexts": array[offers], "beta": level, "actions": offers, "time": now}
             return {"event": "select", "user": user, **given, "decision": vars(decision)}
@@ -85,18 +96,20 @@ class Serving:
         self._record(event)
         return decision
 
-    def _update(self, rows: list[tuple[Any, ...]], time: float | None) -> list[Decision | None]:
+    def _update(
+        self, rows: Sequence[tuple[User, float, bool | None]], time: float | None
+    ) -> list[Decision | None]:
         now = check_time(time, clock.time())
         decisions = [self._observe(user, outcome, left, now) for user, outcome, left in rows]
 
-        def event() -> dict[str, Any]:
+        def event() -> dict[str, Decoded]:
             told = [[user, float(outcome), left] for user, outcome, left in rows]
             return {"event": "update", "outcomes": told, "time": now, "decisions": decisions}
 
         self._record(event)
         return decisions
 
-    def _observe(self, user: User, outcome: Any, left: bool | None, now: float) -> Decision | None:
+    def _observe(self, user: User, outcome: object, left: bool | None, now: float) -> Decision | None:
         stay = self._stays.get(user)
         if stay is None:
             remedy = "it never came, has left, or was silent for too long; `select` admits a user"
@@ -147,7 +160,7 @@ class Serving:
                 fitted = self.policy.fit_outside(batched, 0 if stay.warming else self._departed, key)
                 self._decisions.state = jax.tree.map(lambda leaf: leaf[..., 0], fitted)
 
-    def _learn(self, stay: Stay, *, left: bool, gone: bool) -> tuple[Any, ...]:
+    def _learn(self, stay: Stay, *, left: bool, gone: bool) -> tuple[jax.Array, ...]:
         number = stay.number if stay.warming else self._warmup + self._departed + 1
         numbers = (number, stay.played, left, stay.sampled, stay.total, stay.squares)
         with double_precision():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob._core.random_numbers import LARGEST_SEED
 from hrprob._core.records import describe
+from hrprob._core.types import AsWritten, Decoded
 from hrprob.policies.base import POLICIES, Policy
 from hrprob.problem import Bounds, Problem, Sphere
 from hrprob.problem.parts import PARTS
@@ -28,12 +29,12 @@ class AgentSettings:
     policy: Policy
     dimension: int
     actions: int
-    link: Any = None
-    bounds: Any = None
-    noise: Any = None
-    objective: Any = None
-    satisfaction: Any = None
-    contexts: Any = None
+    link: AsWritten = None
+    bounds: AsWritten = None
+    noise: AsWritten = None
+    objective: AsWritten = None
+    satisfaction: AsWritten = None
+    contexts: ArrayLike | None = None
     users: int = 30000
     seed: int = 0
     propensity_draws: int = 64
@@ -71,7 +72,7 @@ class AgentSettings:
             raise InvalidInput("actions", must, self.actions, remedy)
         return setting
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Decoded]:
         """Return the settings as plain data, or raise if an agent could not be made from them again."""
         plain = {
             field.name: describe(getattr(self, field.name))
@@ -88,7 +89,7 @@ class AgentSettings:
         return plain
 
     @classmethod
-    def from_described(cls, plain: dict[str, Any]) -> AgentSettings:
+    def from_described(cls, plain: dict[str, Decoded]) -> AgentSettings:
         """Return the settings from plain data."""
         fields = dict(plain)
         fields["policy"] = POLICIES.make(fields["policy"])
@@ -100,7 +101,7 @@ class AgentSettings:
         return cls(**fields)
 
 
-def _plain(settings: AgentSettings) -> dict[str, Any]:
+def _plain(settings: AgentSettings) -> dict[str, Decoded]:
     return {field.name: describe(getattr(settings, field.name)) for field in dataclasses.fields(settings)}
 
 

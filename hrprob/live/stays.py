@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from hrprob.live.decisions import Chosen
@@ -29,7 +30,7 @@ class Stay(NamedTuple):
     arrival: np.ndarray  # the numbers of the user, as the programs take them
     chosen: np.ndarray  # what the program returned for the present round
     budget: float  # |S| from which on no further round may be sampled
-    own: tuple[Any, ...]  # what the policy's state holds of this user alone
+    own: tuple[jax.Array, ...]  # what the policy's state holds of this user alone
     time: float  # of the arrival or the last outcome
     rounds: int = 0  # outcomes so far
     played: int = 0
@@ -62,7 +63,7 @@ class Stay(NamedTuple):
         chosen[_PROBABILITY] = 1.0
         return self._replace(chosen=chosen)
 
-    def learned(self, own: tuple[Any, ...]) -> Stay:
+    def learned(self, own: tuple[jax.Array, ...]) -> Stay:
         """Return the stay once the policy has learned from its rounds so far."""
         return self._replace(own=own, played=0, sampled=0, total=0.0, squares=0.0, outcomes=())
 

@@ -21,6 +21,7 @@ normal              normal, as in the paper
 truncated-normal    normal, cut on both sides: bounded outcomes
 mixture             two normal components: skewed, or with two peaks
 student-t           heavy tails, not sub-Gaussian: outside the theory
+residuals           resampled from data, smoothed by a narrow kernel
 ==================  ==================================================================
 
 :class:`FromDistribution` makes a noise of any NumPyro distribution of mean 0 and variance 1. What a noise of one's own
@@ -42,6 +43,7 @@ from hrprob.noise.base import NOISES, Noise, Tailed, register
 from hrprob.noise.distribution import FromDistribution
 from hrprob.noise.mixture import Mixture
 from hrprob.noise.normal import NORMAL, Normal
+from hrprob.noise.residuals import Residuals
 from hrprob.noise.student_t import StudentT
 from hrprob.noise.truncated_normal import TruncatedNormal
 
@@ -52,6 +54,7 @@ __all__ = [
     "Mixture",
     "Noise",
     "Normal",
+    "Residuals",
     "StudentT",
     "Tailed",
     "TruncatedNormal",

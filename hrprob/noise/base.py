@@ -32,7 +32,7 @@ import functools
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
+from typing import ClassVar, Protocol, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -42,6 +42,7 @@ from jax.typing import ArrayLike
 from hrprob._core.precision import float64
 from hrprob._core.random_numbers import Source
 from hrprob._core.registry import Registry
+from hrprob._core.types import Number
 from hrprob.noise.sub_gaussian import integrated_scale
 
 __all__ = ["NOISES", "Noise", "Tailed", "compiled", "normal_peak", "real", "register"]
@@ -60,12 +61,12 @@ class Noise(Protocol):
     kind: ClassVar[str]
 
     @property
-    def tail(self) -> Any:
+    def tail(self) -> Number | None:
         """The sd of the normal density like which ψ falls in the lower tail; ∞ if slower, 0 if faster, None if unknown."""
         ...
 
     @property
-    def lowest(self) -> Any:
+    def lowest(self) -> Number:
         """The least value that a draw can have; −∞ if there is none."""
         ...
 
@@ -124,38 +125,40 @@ class Tailed:
     Derivatives are with respect to z only: the parameters of a noise are known.
     """
 
+    kind: ClassVar[str]
+
     @property
     def symmetric(self) -> bool:
         """Whether ψ(−z) = ψ(z), so that the upper tail is as accurate as the lower."""
         return False
 
     @property
-    def tail(self) -> Any:
+    def tail(self) -> Number | None:
         """The sd of the normal density like which ψ falls in the lower tail; ∞ if slower, 0 if faster, None if unknown."""
         return None
 
     @property
-    def tail_centre(self) -> Any:
+    def tail_centre(self) -> Number:
         """The mean of the normal density like which ψ falls in the lower tail."""
         return 0.0
 
     @property
-    def corners(self) -> tuple[Any, ...]:
+    def corners(self) -> tuple[Number, ...]:
         """Where integrals over Ψ are split, in ascending order: points about which Ψ is steep or not smooth."""
         return (0.0,)
 
     @property
-    def turns(self) -> tuple[Any, ...]:
+    def turns(self) -> tuple[Number, ...]:
         """Where integrals of 1/Ψ over the whole line are split too: its lower tail changes its law there."""
         return ()
 
     @property
-    def sharp_turns(self) -> tuple[Any, ...]:
+    def sharp_turns(self) -> tuple[Number, ...]:
         """Where integrals of 1/Ψ over a bounded range are split too: turns at which the law changes quickly."""
         return ()
 
     @property
-    def lowest(self) -> Any:
+    def lowest(self) -> Number:
         """The least value that a draw can have; −∞ if there is none."""
         return -math.inf
 
@@ -216,7 +219,7 @@ class Tailed:
         return _reciprocal_cdf(self, real(z))
 
 
-def normal_peak(noise: Any, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
+def normal_peak(noise: Noise | Tailed, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]:
     r"""Return the place and the width of the bump of exp(−t²/2)/Ψ(shift + slope·t), if ψ falls like a normal density.
 
     With τ the standard deviation of that density and c its mean, 1/Ψ grows like :math:`\exp((z - c)^2/2\tau^2)`,
@@ -225,14 +228,16 @@ def normal_peak(noise: Any, shift: jax.Array, slope: jax.Array) -> tuple[jax.Arr
     .. math:: t = \frac{(\text{shift} - c)\,\text{slope}}{\tau^2\,(1 - \varrho)},
         \qquad \varrho = \text{slope}^2/\tau^2 < 1 .
     """
-    rest = 1.0 - (slope / noise.tail) ** 2
+    tail = noise.tail
+    assert tail is not None  # a noise whose tail is not known has no such bump
+    rest = 1.0 - (slope / tail) ** 2
     centre = getattr(noise, "tail_centre", 0.0)
-    return (shift - centre) * slope / (noise.tail**2 * rest), 1.0 / jnp.sqrt(rest)
+    return (shift - centre) * slope / (tail**2 * rest), 1.0 / jnp.sqrt(rest)
 
 
 def _fourth_moment(noise: Tailed) -> float:
     """Return ∫ z⁴ ψ(z) dz piece by piece, for a ψ that falls at least as fast as a normal density."""
-    ends = np.unique([-_FAR, *(float(z) for z in noise.corners if abs(z) < _FAR), _FAR])
+    ends = np.unique([-_FAR, *(float(z) for z in noise.corners if abs(float(z)) < _FAR), _FAR])
     cuts = np.concatenate(
         [np.linspace(low, high, _PIECES + 1)[:-1] for low, high in pairwise(ends)] + [[_FAR]]
     )
@@ -269,19 +274,25 @@ def _reversed_hazard(noise: Tailed, z: jax.Array) -> jax.Array:
 
 
 @_cdf.defjvp
-def _cdf_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, Any]:
+def _cdf_jvp(
+    primals: tuple[Tailed, jax.Array], tangents: tuple[Tailed, jax.Array]
+) -> tuple[jax.Array, jax.Array]:
     (noise, z), (_, dz) = primals, tangents
     return _cdf(noise, z), jnp.exp(noise.log_density(z)) * dz
 
 
 @_log_cdf.defjvp
-def _log_cdf_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, Any]:
+def _log_cdf_jvp(
+    primals: tuple[Tailed, jax.Array], tangents: tuple[Tailed, jax.Array]
+) -> tuple[jax.Array, jax.Array]:
     (noise, z), (_, dz) = primals, tangents
     return _log_cdf(noise, z), _reversed_hazard(noise, z) * dz
 
 
 @_reciprocal_cdf.defjvp
-def _reciprocal_cdf_jvp(primals: Any, tangents: Any) -> tuple[jax.Array, Any]:
+def _reciprocal_cdf_jvp(
+    primals: tuple[Tailed, jax.Array], tangents: tuple[Tailed, jax.Array]
+) -> tuple[jax.Array, jax.Array]:
     (noise, z), (_, dz) = primals, tangents
     value, hazard = _reciprocal_cdf(noise, z), _reversed_hazard(noise, z)
     return value, jnp.where(hazard == 0.0, 0.0, -value * hazard) * dz

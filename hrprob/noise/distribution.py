@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,11 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision, float64, is_traced
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import describe, record
+from hrprob._core.types import Decoded, Number
 from hrprob.noise.base import Tailed, real
+
+if TYPE_CHECKING:
+    from numpyro.distributions import Distribution
 
 __all__ = ["FromDistribution", "probability_below"]
 
@@ -53,7 +57,7 @@ class FromDistribution(Tailed):
     """
 
     kind: ClassVar[str] = "distribution"
-    distribution: Any
+    distribution: Distribution
 
     def __post_init__(self) -> None:
         _check_moment(self.distribution, "mean", 0.0, "shift it by that much")
@@ -65,12 +69,12 @@ class FromDistribution(Tailed):
         return type(self.distribution).__name__ in _SYMMETRIC
 
     @property
-    def lowest(self) -> Any:
+    def lowest(self) -> Number:
         """The lower end of the distribution's support; −∞ if it states none."""
         return _extremes(self.distribution)[0]
 
     @property
-    def corners(self) -> tuple[Any, ...]:
+    def corners(self) -> tuple[Number, ...]:
         """The finite ends of the support, and 0."""
         low, high = (jnp.where(jnp.isfinite(end), end, 0.0) for end in _extremes(self.distribution))
         return low, 0.0, high
@@ -96,7 +100,7 @@ class FromDistribution(Tailed):
         uniform = source.uniform(Purpose.NOISE, (rounds,), start)
         return self._ask("icdf", uniform, "outcomes are drawn through it")
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, object]:
         """Return the distribution as plain data: its name and parameters."""
         return {"distribution": _described(self.distribution)}
 
@@ -112,7 +116,9 @@ class FromDistribution(Tailed):
             raise InvalidInput("noise", must, kind, f"{remedy}; {error}") from None
 
 
-def probability_below(distribution: Any, z: jax.Array, cdf: Callable[[jax.Array], jax.Array]) -> jax.Array:
+def probability_below(
+    distribution: Distribution, z: jax.Array, cdf: Callable[[jax.Array], jax.Array]
+) -> jax.Array:
     """Return the probability of a draw below ``z``: 0 and 1 outside the support, where NumPyro's ``cdf`` is not defined.
 
     Examples
@@ -129,7 +135,7 @@ def probability_below(distribution: Any, z: jax.Array, cdf: Callable[[jax.Array]
     return jnp.where(z <= low, 0.0, jnp.where(z >= high, 1.0, probability))
 
 
-def _between(low: Any, high: Any) -> jax.Array:
+def _between(low: Number, high: Number) -> jax.Array:
     """Return a point inside the support, to replace points outside."""
     below, above = jnp.isfinite(low), jnp.isfinite(high)
     bounded = jnp.where(below, low, 0.0) + jnp.where(above, high, 0.0)
@@ -137,7 +143,7 @@ def _between(low: Any, high: Any) -> jax.Array:
 
 
 @float64
-def ends(distribution: Any) -> tuple[Any, Any]:
+def ends(distribution: Distribution) -> tuple[jax.Array, jax.Array]:
     """Return the least and the largest value that a draw can have; infinite where the distribution states none."""
     inside = _inside(distribution)
     if not inside:
@@ -158,13 +164,13 @@ def ends(distribution: Any) -> tuple[Any, Any]:
 
 
 @float64
-def _extremes(distribution: Any) -> tuple[Any, Any]:
+def _extremes(distribution: Distribution) -> tuple[jax.Array, jax.Array]:
     """Return the least and the largest value of any of the distributions of a batch."""
     low, high = ends(distribution)
     return jnp.min(low), jnp.max(high)
 
 
-def _inside(distribution: Any) -> list[Any]:
+def _inside(distribution: Distribution) -> list[Distribution]:
     """Return the distributions of which this one is made, by a transform or as a mixture; none if it is elementary."""
     name = type(distribution).__name__
     if hasattr(distribution, "transforms") or name in _WRAPPERS:
@@ -174,7 +180,7 @@ def _inside(distribution: Any) -> list[Any]:
     return list(distribution.component_distributions) if name == "MixtureGeneral" else []
 
 
-def _ends_of_support(distribution: Any) -> tuple[jax.Array, jax.Array]:
+def _ends_of_support(distribution: Distribution) -> tuple[jax.Array, jax.Array]:
     try:
         support = distribution.support
     except NotImplementedError:
@@ -183,7 +189,7 @@ def _ends_of_support(distribution: Any) -> tuple[jax.Array, jax.Array]:
     return real(low), real(high)
 
 
-def _check_moment(distribution: Any, name: str, wanted: float, mend: str) -> None:
+def _check_moment(distribution: Distribution, name: str, wanted: float, mend: str) -> None:
     """Raise if a moment is known and differs from ``wanted``; an infinite moment and NaN do."""
     with double_precision():
         moment = _moment(distribution, name)
@@ -195,7 +201,7 @@ def _check_moment(distribution: Any, name: str, wanted: float, mend: str) -> Non
         raise InvalidInput("noise", f"must have {name} {wanted:g}", values, remedy)
 
 
-def _moment(distribution: Any, name: str) -> Any:
+def _moment(distribution: Distribution, name: str) -> Number | None:
     """Return the mean or the variance, also through affine transforms; None if it is not known."""
     try:
         return getattr(distribution, name)
@@ -210,7 +216,7 @@ def _moment(distribution: Any, name: str) -> Any:
     return moment
 
 
-def _described(part: Any) -> Any:
+def _described(part: Distribution) -> Decoded:
     """Return a distribution as its name and parameters, which may be distributions too; anything else as it is."""
     cls = type(part)
     if not hasattr(cls, "gather_pytree_data_fields"):

@@ -10,7 +10,7 @@ so that its mean is 0 and its variance 1 for every p, Δ and ρ.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.precision import float64
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Number
 from hrprob.noise.base import Tailed, real, register
 from hrprob.noise.normal import NORMAL
 from hrprob.noise.sub_gaussian import excess_exponential, largest_scale
@@ -56,9 +57,9 @@ class Mixture(Tailed):
     """
 
     kind: ClassVar[str]
-    weight: Any = 0.3
-    gap: Any = 1.6
-    ratio: Any = 1.0
+    weight: float = 0.3
+    gap: float = 1.6
+    ratio: float = 1.0
 
     def __post_init__(self) -> None:
         probability, distance, quotient = (
@@ -80,27 +81,27 @@ class Mixture(Tailed):
             raise InvalidInput("gap", f"must be below {most:.4g}", self.gap, remedy)
 
     @property
-    def tail(self) -> Any:
+    def tail(self) -> Number:
         """The standard deviation of the wider component."""
         return _wider(self)[0]
 
     @property
-    def tail_centre(self) -> Any:
+    def tail_centre(self) -> Number:
         """The mean of the wider component; the lower mean where both are equally wide."""
         return _wider(self)[1]
 
     @property
-    def corners(self) -> tuple[Any, ...]:
+    def corners(self) -> tuple[Number, ...]:
         """The two means: Ψ has a step at a narrow component."""
         return self.components()[0]
 
     @property
-    def turns(self) -> tuple[Any, ...]:
+    def turns(self) -> tuple[Number, ...]:
         """Points below each component, where the other component may take over."""
         return tuple(m - k * s for m, s in zip(*self.components(), strict=True) for k in _TURNS)
 
     @property
-    def sharp_turns(self) -> tuple[Any, ...]:
+    def sharp_turns(self) -> tuple[Number, ...]:
         """All turns: one component takes over from the other within a few of its standard deviations."""
         return self.turns
 
@@ -129,14 +130,14 @@ class Mixture(Tailed):
         return largest_scale(log_mgf, limit=float(np.max(sds)) ** 2, most=1e4)
 
     @float64
-    def components(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    def components(self) -> tuple[tuple[Number, Number], tuple[Number, Number]]:
         """Return (m₁, m₂) and (s₁, s₂)."""
         p, gap = self.weight, self.gap
         within = 1.0 - p * (1.0 - p) * gap**2
         upper = jnp.sqrt(within / (p * self.ratio**2 + 1.0 - p))
         return (-(1.0 - p) * gap, p * gap), (self.ratio * upper, upper)
 
-    def normal_components(self) -> tuple[tuple[Any, Any, Any], ...]:
+    def normal_components(self) -> tuple[tuple[Number, Number, Number], ...]:
         """Return weight, mean and sd of each component."""
         return tuple(zip((self.weight, 1.0 - self.weight), *self.components(), strict=True))
 

@@ -9,7 +9,7 @@ Derivatives are computed through the reversed hazard rate m = ψ/Φ, which grows
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from jax.typing import ArrayLike
 
 from hrprob._core.precision import float64
 from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.types import Number
 from hrprob.noise.base import compiled, real, register
 from hrprob.noise.excess import excess_share
 
@@ -184,14 +185,16 @@ def _log_cdf(z: jax.Array) -> jax.Array:
 
 
 @_reversed_hazard.defjvp
-def _reversed_hazard_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
+def _reversed_hazard_jvp(
+    primals: tuple[jax.Array], tangents: tuple[jax.Array]
+) -> tuple[jax.Array, jax.Array]:
     (z,), (dz,) = primals, tangents
     m = _reversed_hazard(z)
     return m, -m * (z + m) * dz
 
 
 @_reciprocal_cdf.defjvp
-def _reciprocal_cdf_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
+def _reciprocal_cdf_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
     (z,), (dz,) = primals, tangents
     value = _reciprocal_cdf(z)
     # At an infinite z the slope is 0, and inf·0 would be NaN.
@@ -200,19 +203,19 @@ def _reciprocal_cdf_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -
 
 
 @_excess.defjvp
-def _excess_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
+def _excess_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
     (z,), (dz,) = primals, tangents
     slope = jnp.where(jnp.isinf(z), 0.0, -_cdf(-z) * _reciprocal_cdf(z))
     return _excess(z), slope * dz
 
 
 @_log_cdf.defjvp
-def _log_cdf_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, Any]:
+def _log_cdf_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
     (z,), (dz,) = primals, tangents
     return _log_cdf(z), _reversed_hazard(z) * dz
 
 
-def log_density_of_rounds(u: Any, w: Any, rounds: Any, total: Any, squares: Any) -> Any:
+def log_density_of_rounds(u: Number, w: Number, rounds: Number, total: Number, squares: Number) -> jax.Array:
     """Return the log density of m rounds of mean u and variance w, from m, Σr and Σr².
 
     Examples

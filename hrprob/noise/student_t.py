@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,7 @@ from hrprob._core.errors import check_number
 from hrprob._core.precision import float64
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Array, Number
 from hrprob.noise.base import Tailed, real, register
 
 __all__ = ["StudentT"]
@@ -45,9 +46,9 @@ _MOST_DF = 1e9
 class Lower(NamedTuple):
     """The lower tail for given degrees of freedom, computed once."""
 
-    constant: Any  # c
-    kappa: Any  # κ
-    coefficients: Any  # (terms,) of Chebyshev polynomials
+    constant: float  # c
+    kappa: float  # κ
+    coefficients: Array  # (terms,) of Chebyshev polynomials
 
 
 @register("student-t")
@@ -66,7 +67,7 @@ class StudentT(Tailed):
     """
 
     kind: ClassVar[str]
-    df: Any = 5.0
+    df: float = 5.0
     lower: Lower = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -95,7 +96,7 @@ class StudentT(Tailed):
         return math.inf
 
     @property
-    def turns(self) -> tuple[Any, ...]:
+    def turns(self) -> tuple[Number, ...]:
         """Points, on both sides, where ψ ceases to fall like a normal density; and points below, where it falls like a power."""
         near = tuple(sign * k * self.scale for k in _TURNS for sign in (-1.0, 1.0))
         return near + tuple(-k * jnp.sqrt(self.df) for k in _TURNS)
@@ -126,7 +127,7 @@ class StudentT(Tailed):
         return jnp.where(root > 0.0, -(root + m) / a, 0.0), wide
 
     @property
-    def scale(self) -> Any:
+    def scale(self) -> Number:
         """√((ν − 2)/ν), which makes the variance 1."""
         return jnp.sqrt((self.df - 2.0) / self.df)
 
@@ -199,7 +200,7 @@ def _integral(s: np.ndarray, df: float) -> np.ndarray:
     return np.sum(weights / np.sqrt(square - (1.0 - square) * np.expm1(-2.0 * v)), axis=1)
 
 
-def _clenshaw(coefficients: jax.Array, x: jax.Array) -> jax.Array:
+def _clenshaw(coefficients: Array, x: jax.Array) -> jax.Array:
     """Return Σ_k a_k T_k(x)."""
     high, higher = jnp.zeros_like(x), jnp.zeros_like(x)
     for k in range(_TERMS - 1, 0, -1):

@@ -23,11 +23,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from hrprob.noise.base import Noise, Tailed
 
 __all__ = ["excess_exponential", "integrated_scale", "largest_scale", "scale_of"]
 
@@ -48,7 +51,7 @@ _NORMAL_TAIL, _HEAVY_TAIL = 0.97, 0.9
 _MOMENT_ERROR = 1e-6
 
 
-def scale_of(noise: Any) -> float:
+def scale_of(noise: Noise) -> float:
     """Return the noise's sub-Gaussian scale; raise if it offers none.
 
     Examples
@@ -121,7 +124,7 @@ def excess_exponential(a: np.ndarray) -> np.ndarray:
     return np.where(np.abs(a) < _SMALL, series, np.expm1(np.where(np.abs(a) < _SMALL, 1.0, a)) - a)
 
 
-def integrated_scale(noise: Any) -> float:
+def integrated_scale(noise: Tailed) -> float:
     """Return the scale of a noise from its log density; infinite if a tail is heavier than normal.
 
     Raises
@@ -157,7 +160,7 @@ def integrated_scale(noise: Any) -> float:
     return largest_scale(log_mgf, limit=max(tails), most=most, tolerance=_INTEGRATED, points=_COARSE_GRID)
 
 
-def _tail_variance(noise: Any, side: float) -> float:
+def _tail_variance(noise: Tailed, side: float) -> float:
     """Return τ² of the normal density like which ψ falls on one side; 0 if it ends or falls faster, ∞ if slower."""
     points = side * np.array(_TAIL_POINTS)
     with np.errstate(all="ignore"):
@@ -179,7 +182,7 @@ def _tail_variance(noise: Any, side: float) -> float:
     return float(-0.5 / quadratic)
 
 
-def _nodes(noise: Any, reach: float) -> tuple[np.ndarray, np.ndarray]:
+def _nodes(noise: Tailed, reach: float) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights of Gauss-Legendre sums over ± ``reach``, in pieces that are split at the corners."""
     far = [0.0]
     while far[-1] < reach:
@@ -194,7 +197,7 @@ def _nodes(noise: Any, reach: float) -> tuple[np.ndarray, np.ndarray]:
     return (low + half * (1.0 + nodes)).ravel(), (half * weights).ravel()
 
 
-def _check_moments(noise: Any, z: np.ndarray, mass: np.ndarray) -> None:
+def _check_moments(noise: Tailed, z: np.ndarray, mass: np.ndarray) -> None:
     moments = np.array([np.sum(mass), np.sum(mass * z), np.sum(mass * z * z)])
     if not np.all(np.abs(moments - [1.0, 0.0, 1.0]) < _MOMENT_ERROR):
         remedy = "mass, mean and variance by integration; give the noise `corners` where ψ is steep, or a `sub_gaussian_scale`"

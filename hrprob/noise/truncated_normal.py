@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +32,7 @@ from hrprob._core.errors import check_number
 from hrprob._core.precision import float64
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Number
 from hrprob.noise.base import Tailed, compiled, real, register
 from hrprob.noise.normal import NORMAL
 
@@ -49,11 +50,11 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 class Shape(NamedTuple):
     """Masses and moments for given width and edge, computed once."""
 
-    q: Any  # sd of the normal piece beyond the cut
-    centre: Any  # c, its mean
-    beyond: Any  # mass beyond the cut on one side, where exp(-e²/2)/√2π has mass 1
-    half: Any  # mass on one side of 0
-    sd: Any  # standard deviation of e
+    q: jax.Array  # sd of the normal piece beyond the cut
+    centre: jax.Array  # c, its mean
+    beyond: jax.Array  # mass beyond the cut on one side, where exp(-e²/2)/√2π has mass 1
+    half: jax.Array  # mass on one side of 0
+    sd: jax.Array  # standard deviation of e
 
 
 @register("truncated-normal")
@@ -78,8 +79,8 @@ class TruncatedNormal(Tailed):
     """
 
     kind: ClassVar[str]
-    width: Any = 3.0
-    edge: Any = 0.0
+    width: float = 3.0
+    edge: float = 0.0
     shape: Shape = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -96,28 +97,28 @@ class TruncatedNormal(Tailed):
         return True
 
     @property
-    def tail(self) -> Any:
+    def tail(self) -> Number:
         """The sd of the normal piece beyond the cut; 0 if the cut is hard."""
         return self.shape.q / self.shape.sd
 
     @property
-    def tail_centre(self) -> Any:
+    def tail_centre(self) -> Number:
         """The mean of the normal piece below the lower cut."""
         return -self.shape.centre / self.shape.sd
 
     @property
-    def corners(self) -> tuple[Any, ...]:
+    def corners(self) -> tuple[Number, ...]:
         """The two cuts; the upper one at most 9, above which Ψ rounds to 1."""
         cut = self.width / self.shape.sd
         return -cut, jnp.minimum(cut, 9.0)
 
     @property
-    def turns(self) -> tuple[Any, ...]:
+    def turns(self) -> tuple[Number, ...]:
         """Points about the lower cut, at multiples of the edge."""
         return tuple((k * self.edge - self.width) / self.shape.sd for k in _TURNS)
 
     @property
-    def lowest(self) -> Any:
+    def lowest(self) -> Number:
         """The lower cut if it is hard; else −∞."""
         return -self.width / self.shape.sd if self.edge == 0 else -math.inf
 
@@ -212,19 +213,19 @@ def _shape(b: jax.Array, edge: jax.Array) -> Shape:
     return Shape(q, centre, beyond, half, jnp.sqrt((second + beyond * (variance + mean**2)) / half))
 
 
-def _log_of_piece(q: Any, b: Any) -> Any:
+def _log_of_piece(q: Number, b: Number) -> jax.Array:
     """Return the logarithm of the mass of the whole normal density of which the part beyond the cut is a piece."""
     return jnp.log(q) - 0.5 * (1.0 - q * q) * b * b
 
 
-def _mass_above(low: Any, e: jax.Array) -> jax.Array:
+def _mass_above(low: Number, e: jax.Array) -> jax.Array:
     """Return Φ(e) − Φ(low), by quadrature where the difference loses its digits."""
     near = low + jnp.minimum(1.0, -1.0 / low)
     short = _short_integral(low, jnp.clip(e, low, near), 0)
     return jnp.where(e < near, short, NORMAL.cdf(e) - NORMAL.cdf(low))
 
 
-def _moment_above(low: Any, e: jax.Array) -> jax.Array:
+def _moment_above(low: Number, e: jax.Array) -> jax.Array:
     """Return ∫ (e − t)·φ(t) dt from ``low`` to ``e``, by quadrature where a difference loses its digits."""
     near = low + jnp.minimum(1.0, -1.0 / low)
     inner = jnp.clip(e, low, near)
@@ -238,8 +239,10 @@ def _moment_above(low: Any, e: jax.Array) -> jax.Array:
     return jnp.where(e < near, short, whole)
 
 
-def _short_integral(low: Any, high: Any, power: int) -> Any:
+def _short_integral(low: Number, high: Number, power: int) -> jax.Array:
     """Return ∫ e^power φ(e) de over a short interval."""
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     places = [middle + half * node for node in _NODES]
-    return half * sum(w * NORMAL.pdf(e) * e**power for w, e in zip(_WEIGHTS, places, strict=True))
+    return half * jnp.asarray(
+        sum(w * NORMAL.pdf(e) * e**power for w, e in zip(_WEIGHTS, places, strict=True))
+    )

@@ -9,7 +9,7 @@ those operations with a batching rule for that case.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -17,10 +17,12 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import batching, mlir
 
+from hrprob._core.types import Integer, PyTree
+
 __all__ = ["read_rows", "write_rows"]
 
 
-def read_rows(buffer: jax.Array, first: Any, rows: int) -> jax.Array:
+def read_rows(buffer: jax.Array, first: Integer, rows: int) -> jax.Array:
     """Return rows ``first`` to ``first + rows`` of the leading axis.
 
     Examples
@@ -31,7 +33,7 @@ def read_rows(buffer: jax.Array, first: Any, rows: int) -> jax.Array:
     return _read_p.bind(buffer, jnp.asarray(first, jnp.int32), rows=rows, axis=0)
 
 
-def write_rows(buffer: jax.Array, rows: jax.Array, place: Any) -> jax.Array:
+def write_rows(buffer: jax.Array, rows: jax.Array, place: Integer) -> jax.Array:
     """Return the buffer with ``rows`` from ``place`` of the leading axis on.
 
     Examples
@@ -55,20 +57,26 @@ def _past(axis: int, batch: int) -> int:
     return axis + 1 if batch <= axis else axis
 
 
-def _read_batched(args: Any, dims: Any, *, rows: int, axis: int) -> Any:
+def _read_batched(
+    args: Sequence[jax.Array], dims: Sequence[int | None], *, rows: int, axis: int
+) -> tuple[jax.Array, int]:
     (buffer, first), (batch, of_first) = args, dims
     if of_first is None:
+        assert batch is not None  # one of the two has a batch axis
         return _read_p.bind(buffer, first, rows=rows, axis=_past(axis, batch)), batch
     each = jax.vmap(lambda buffer, first: _read(buffer, first, rows=rows, axis=axis), dims)
     return each(buffer, first), 0
 
 
-def _write_batched(args: Any, dims: Any, *, axis: int) -> Any:
+def _write_batched(
+    args: Sequence[jax.Array], dims: Sequence[int | None], *, axis: int
+) -> tuple[jax.Array, int]:
     (buffer, row, place), (batch, of_row, of_place) = args, dims
     if of_place is not None:
         each = jax.vmap(lambda buffer, row, place: _write(buffer, row, place, axis=axis), dims)
         return each(buffer, row, place), 0
     if batch is None:
+        assert of_row is not None  # one of the three has a batch axis
         batch = buffer.ndim
         buffer = jnp.broadcast_to(buffer[..., None], (*buffer.shape, row.shape[of_row]))
     size = buffer.shape[batch]
@@ -79,7 +87,9 @@ def _write_batched(args: Any, dims: Any, *, axis: int) -> Any:
     return _write_p.bind(buffer, row, place, axis=_past(axis, batch)), batch
 
 
-def _primitive(name: str, function: Any, batched: Any) -> Primitive:
+def _primitive(
+    name: str, function: Callable[..., jax.Array], batched: Callable[..., tuple[jax.Array, int]]
+) -> Primitive:
     made = Primitive(name)
     made.def_impl(lambda *args, **parameters: function(*args, **parameters))
     made.def_abstract_eval(lambda *args, **parameters: _shape(function, args, parameters))
@@ -88,7 +98,9 @@ def _primitive(name: str, function: Any, batched: Any) -> Primitive:
     return made
 
 
-def _shape(function: Any, args: Any, parameters: Any) -> Any:
+def _shape(
+    function: Callable[..., jax.Array], args: Sequence[PyTree], parameters: Mapping[str, int]
+) -> jax.core.ShapedArray:
     out = jax.eval_shape(lambda *args: function(*args, **parameters), *args)
     return jax.core.ShapedArray(out.shape, out.dtype)
 

@@ -6,16 +6,24 @@ loops here run a branch only where it is needed, and leave the batch axis in pla
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.typing import ArrayLike
+
+from hrprob._core.types import PyTree
 
 __all__ = ["once", "one_by_one"]
 
 
-def once(condition: Any, function: Any, value: Any) -> Any:
+T = TypeVar("T")
+G = TypeVar("G")
+
+
+def once(condition: ArrayLike, function: Callable[[T], T], value: T) -> T:
     """Return ``function(value)`` where ``condition`` holds, else ``value``.
 
     Like :func:`jax.lax.cond`, but as a loop that runs at most once: under ``vmap`` the batch axis of the arrays
@@ -33,7 +41,7 @@ def once(condition: Any, function: Any, value: Any) -> Any:
     )[1]
 
 
-def one_by_one(condition: Any, function: Any, value: Any, given: Any) -> Any:
+def one_by_one(condition: ArrayLike, function: Callable[[T, G], T], value: T, given: G) -> T:
     """Return ``function(value, given)`` where ``condition`` holds, else ``value``.
 
     Like :func:`once`, for an expensive function: under ``vmap`` it runs only for the members of the batch for which
@@ -48,15 +56,15 @@ def one_by_one(condition: Any, function: Any, value: Any, given: Any) -> Any:
     """
 
     @jax.custom_batching.custom_vmap
-    def run(condition: Any, value: Any, given: Any) -> Any:
+    def run(condition: ArrayLike, value: T, given: G) -> T:
         return function(value, given)
 
     @run.def_vmap
-    def in_turn(size: int, batched: Any, *arguments: Any) -> Any:
+    def in_turn(size: int, batched: Sequence[PyTree], *arguments: PyTree) -> tuple[PyTree, PyTree]:
         spread = lambda leaf, has: leaf if has else jnp.broadcast_to(leaf, (size, *leaf.shape))  # noqa: E731
         value = jax.tree.map(spread, arguments[1], batched[1])
 
-        def member(number: Any, done: Any) -> Any:
+        def member(number: jax.Array, done: PyTree) -> PyTree:
             holds, own, seen = jax.tree.map(
                 lambda leaf, has: leaf[number] if has else leaf, arguments, tuple(batched)
             )

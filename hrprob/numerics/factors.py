@@ -8,18 +8,20 @@ calling thread; larger ones are therefore factored one at a time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 
 __all__ = ["cholesky", "eigh", "inverse_of", "log_determinant", "one_at_a_time"]
 
+R = TypeVar("R")
+
 # Larger matrices are factored one at a time, and by LAPACK instead of written-out formulas.
 _SMALL = 8
 
 
-def one_at_a_time(function: Callable[[jax.Array], Any]) -> Callable[[jax.Array], Any]:
+def one_at_a_time(function: Callable[[jax.Array], R]) -> Callable[[jax.Array], R]:
     """Return ``function`` for a batch (..., d, d), called for one matrix after another unless d is small.
 
     Examples
@@ -29,10 +31,10 @@ def one_at_a_time(function: Callable[[jax.Array], Any]) -> Callable[[jax.Array],
     """
     alone = jax.custom_batching.sequential_vmap(function)
 
-    def call(matrix: jax.Array) -> Any:
+    def call(matrix: jax.Array) -> R:
         if matrix.shape[-1] <= _SMALL:
             return function(matrix)
-        each: Callable[[jax.Array], Any] = alone
+        each: Callable[[jax.Array], R] = alone
         for _ in range(matrix.ndim - 2):
             each = jax.vmap(each)
         return each(matrix)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 __all__ = ["holm"]
 
 
-def holm(p_values: Any) -> np.ndarray:
+def holm(p_values: ArrayLike) -> np.ndarray:
     """Return Holm's adjusted p-values, in the order given.
 
     If hypotheses with an adjusted p-value below α are rejected, the probability of any false rejection is at most

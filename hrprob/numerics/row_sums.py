@@ -5,15 +5,19 @@ Data in a buffer of fixed length then cost as much as the rows in it, inside a c
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
+from hrprob._core.types import Integer, PyTree
 from hrprob.numerics.buffers import read_rows
 
 __all__ = ["BLOCK", "capacity_for", "sum_over_rows"]
+
+Sums = TypeVar("Sums")
 
 BLOCK = 256
 """Rows per block: enough to keep vector units busy, few enough to stay in the cache."""
@@ -22,9 +26,23 @@ BLOCK = 256
 _SMALL_BLOCK = 32
 
 
+class Rows(Protocol):
+    """A table whose columns have one row per observation; ``x`` is one of them."""
+
+    @property
+    def x(self) -> jax.Array:
+        """The contexts (rows, d)."""
+        ...
+
+
 def sum_over_rows(
-    function: Any, data: Any, rows: Any, arguments: tuple[Any, ...], like: Any, size: int = BLOCK
-) -> Any:
+    function: Callable[..., Sums],
+    data: Rows,
+    rows: Integer,
+    arguments: tuple[PyTree, ...],
+    like: Sums,
+    size: int = BLOCK,
+) -> Sums:
     """Return the sum of ``function(block, *arguments)`` over blocks of the first ``rows`` rows of ``data``.
 
     ``like`` has the shapes of the sum. A buffer longer than a block has whole blocks
@@ -39,7 +57,7 @@ def sum_over_rows(
     if capacity % size:
         raise ValueError(f"a buffer of {capacity} rows is no multiple of {size}: see `capacity_for`")
 
-    def step(number: Any, total: Any) -> Any:
+    def step(number: jax.Array, total: Sums) -> Sums:
         block = jax.tree.map(lambda leaf: read_rows(leaf, number * size, size), data)
         return jax.tree.map(jnp.add, total, function(block, *arguments))
 

@@ -28,9 +28,9 @@ References
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from hrprob.numerics.power import POWER
@@ -47,7 +47,7 @@ _MOST_POINTS = 100
 _SIMULATIONS = 20000
 
 
-def pit_among(truth: Any, draws: Any, rng: np.random.Generator, axis: int = 1) -> np.ndarray:
+def pit_among(truth: ArrayLike, draws: ArrayLike, rng: np.random.Generator, axis: int = 1) -> np.ndarray:
     """Return the randomised PIT of the truth among draws: uniform if truth and draws have one distribution.
 
     With L draws it is (rank + U)/(L + 1), U uniform on [0, 1], so that it is continuous and uniform
@@ -68,7 +68,7 @@ def pit_among(truth: Any, draws: Any, rng: np.random.Generator, axis: int = 1) -
     return (rank + rng.uniform(size=below.shape)) / (draws.shape[axis] + 1)
 
 
-def uniformity_p_value(numbers: Any) -> float:
+def uniformity_p_value(numbers: ArrayLike) -> float:
     """Return the p-value of the test that numbers are uniform on [0, 1].
 
     Examples
@@ -87,7 +87,7 @@ def uniformity_p_value(numbers: Any) -> float:
     return float(min((1 + as_extreme) / (_SIMULATIONS + 1), 2 * grid.size * least))
 
 
-def dependent_uniformity_p_value(numbers: Any) -> float:
+def dependent_uniformity_p_value(numbers: ArrayLike) -> float:
     """Return the p-value of the test that dependent numbers, as LOO-PIT values are, are uniform on [0, 1].
 
     Examples

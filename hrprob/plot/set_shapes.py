@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_choice
 from hrprob._core.formatting import format_number, percent
@@ -16,6 +17,11 @@ from hrprob._core.keywords import nearest_keywords
 from hrprob.plot.canvas import add_legend, drawn_on, legend_height
 from hrprob.plot.scales import label_plainly, number_ticks
 from hrprob.plot.style import look_of
+
+if TYPE_CHECKING:
+    from hrprob.estimation.estimator import Ellipsoid
+    from hrprob.fitting.posterior import Posterior
+    from hrprob.problem import Problem
 
 __all__ = ["confidence_sets", "set_radii"]
 
@@ -30,13 +36,13 @@ _ANGLES = np.linspace(0.0, 2.0 * np.pi, 181)
 
 @nearest_keywords
 def confidence_sets(
-    sets: Any,
+    sets: Ellipsoid | Mapping[str, Ellipsoid],
     ax: Axes | None = None,
     *,
     parameter: str = "phi",
     features: tuple[int, int] = (0, 1),
-    posterior: Any = None,
-    truth: Any = None,
+    posterior: Posterior | ArrayLike | None = None,
+    truth: Problem | ArrayLike | None = None,
     legend: bool = True,
 ) -> Axes:
     """Draw confidence sets of θ or φ on the plane of two features, with posterior draws and the truth.
@@ -67,8 +73,7 @@ def confidence_sets(
     Examples
     --------
     >>> import hrprob, numpy as np
-    >>> from hrprob.estimation.estimator import Ellipsoid
-    >>> printed = Ellipsoid(np.array([0.5, 0.2]), np.diag([400.0, 100.0]), 30.0)
+    >>>     >>> printed = Ellipsoid(np.array([0.5, 0.2]), np.diag([400.0, 100.0]), 30.0)
     >>> ax = hrprob.plot.confidence_sets({"as printed": printed}, truth=[0.4, 0.3])
     >>> print(ax.get_legend_handles_labels()[1])
     ['as printed, ρₙ = 30', 'truth']
@@ -197,14 +202,14 @@ def _check_features(features: tuple[int, int], dimension: int) -> tuple[int, int
     return first, second
 
 
-def _draws(posterior: Any, parameter: str) -> np.ndarray | None:
+def _draws(posterior: Posterior | ArrayLike | None, parameter: str) -> np.ndarray | None:
     if posterior is None:
         return None
     values = np.asarray(getattr(posterior, parameter, posterior), dtype=float)
     return values.reshape(-1, values.shape[-1])
 
 
-def _outline(ellipsoid: Any, features: list[int]) -> np.ndarray:
+def _outline(ellipsoid: Ellipsoid, features: list[int]) -> np.ndarray:
     """Return the outline (2, points) of an ellipsoid's shadow on two coordinates.
 
     The shadow of {v : vᵀ S v ≤ r²} is the ellipse whose matrix is the block of r² S⁻¹.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import xarray
@@ -15,11 +15,16 @@ from hrprob.numerics.ratios import ratios_to_least
 from hrprob.plot.canvas import drawn_on
 from hrprob.simulation.results import oracles_of
 
+if TYPE_CHECKING:
+    from hrprob.comparison.records import Comparison
+
 __all__ = ["suite"]
 
 
 @nearest_keywords
-def suite(problems: Mapping[str, Any], ax: Axes | None = None) -> Axes:
+def suite(
+    problems: Mapping[str, xarray.Dataset | Comparison | Mapping[str, float]], ax: Axes | None = None
+) -> Axes:
     """Draw the mean regret of every policy on every problem, divided by the least on that problem.
 
     Parameters
@@ -76,11 +81,11 @@ def suite(problems: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     return axes
 
 
-def _mean_regrets(problem: Any) -> dict[str, float]:
+def _mean_regrets(problem: xarray.Dataset | Comparison | Mapping[str, float]) -> dict[str, float]:
     """Return the mean regret of every policy that is no oracle."""
     if isinstance(problem, xarray.Dataset):
         oracles, last = oracles_of(problem), problem.regret.isel(user=-1).mean("trial")
         return {
             name: float(last.sel(policy=name)) for name in map(str, last.policy.values) if name not in oracles
         }
-    return dict(problem if isinstance(problem, Mapping) else problem.mean_regrets)
+    return dict(cast(Mapping[str, float], getattr(problem, "mean_regrets", problem)))

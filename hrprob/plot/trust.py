@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray
@@ -16,12 +16,19 @@ from hrprob.plot.canvas import add_legend, drawn_on, legend_height
 from hrprob.plot.scales import number_ticks
 from hrprob.plot.style import BAND, look_of
 
+if TYPE_CHECKING:
+    from hrprob.diagnostics.runner import Diagnosis
+
 __all__ = ["calibration", "reliability"]
 
 
 @nearest_keywords
 def calibration(
-    source: Any, ax: Axes | None = None, *, users: int | None = None, legend: bool = True
+    source: Diagnosis | xarray.Dataset,
+    ax: Axes | None = None,
+    *,
+    users: int | None = None,
+    legend: bool = True,
 ) -> Axes:
     """Draw how often intervals for σ²(x) cover it, minus how often they should, with two standard errors.
 
@@ -84,7 +91,7 @@ def calibration(
 
 @nearest_keywords
 def reliability(
-    source: Any,
+    source: Diagnosis | xarray.Dataset,
     ax: Axes | None = None,
     *,
     predictor: str = "posterior",
@@ -137,7 +144,9 @@ def reliability(
     return axes
 
 
-def _reliability_table(source: Any, predictor: str, truths: str | None) -> tuple[xarray.Dataset, str]:
+def _reliability_table(
+    source: Diagnosis | xarray.Dataset, predictor: str, truths: str | None
+) -> tuple[xarray.Dataset, str]:
     if isinstance(source, xarray.Dataset):
         return source, predictor if truths is None else f"{predictor}, {truths}"
     tables: Mapping[str, xarray.Dataset] = source.reliability

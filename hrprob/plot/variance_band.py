@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import percent
@@ -17,6 +18,7 @@ from hrprob.plot.scales import number_ticks
 from hrprob.plot.style import look_of
 
 if TYPE_CHECKING:
+    from hrprob.fitting.posterior import Posterior
     from hrprob.problem import Problem
 
 __all__ = ["variance"]
@@ -28,11 +30,11 @@ _ROUNDS, _GROUPS = 8, 12
 
 @nearest_keywords
 def variance(
-    posterior: Any,
+    posterior: Posterior,
     feature: int | str = 0,
     ax: Axes | None = None,
     *,
-    at: Any = None,
+    at: ArrayLike | None = None,
     truth: Problem | None = None,
     data: bool = False,
     prob: float = 0.9,
@@ -110,7 +112,7 @@ def _index(feature: int | str, dimension: int) -> int:
     return index
 
 
-def _along(index: int, dimension: int, at: Any) -> np.ndarray:
+def _along(index: int, dimension: int, at: ArrayLike | None) -> np.ndarray:
     """Return contexts (points, d) along one feature, the others fixed."""
     fixed = np.zeros(dimension) if at is None else np.array(at, dtype=float)
     if fixed.shape != (dimension,):
@@ -136,7 +138,7 @@ def _means(x: np.ndarray, groups: list[np.ndarray]) -> np.ndarray:
     return np.array([x[group].mean(axis=0) for group in groups])
 
 
-def _draw_data(axes: Axes, posterior: Any, index: int, groups: list[np.ndarray]) -> None:
+def _draw_data(axes: Axes, posterior: Posterior, index: int, groups: list[np.ndarray]) -> None:
     x, r = posterior.table.x, posterior.table.r
     fitted = x @ posterior.theta.reshape(-1, x.shape[1]).mean(axis=0)
     squared = (r - fitted) ** 2
@@ -157,7 +159,7 @@ def _draw_data(axes: Axes, posterior: Any, index: int, groups: list[np.ndarray])
     )
 
 
-def _others(index: int, at: Any) -> str:
+def _others(index: int, at: ArrayLike | None) -> str:
     return (
         ", other features 0"
         if at is None or not np.any(np.delete(np.asarray(at), index))

@@ -6,21 +6,32 @@ the problem has, so that the cost of a wrong assumption can be measured.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.records import describe
+from hrprob.noise import Noise
 from hrprob.problem import Problem
+from hrprob.problem.levels import Satisfaction
+from hrprob.problem.objectives import Objective
 
-__all__ = ["ASSUMED", "check_finite_values", "check_levels"]
+__all__ = ["ASSUMED", "Assumptions", "check_finite_values", "check_levels"]
 
 ASSUMED = ("noise", "objective", "satisfaction")
 """The parts of a problem that a policy may assume to be different."""
 
 
-def check_levels(problem: Problem, assumed: Any, *, given: Any, range_matters: bool) -> None:
+class Assumptions(TypedDict):
+    """What a policy assumes, by part."""
+
+    noise: Noise
+    objective: Objective
+    satisfaction: Satisfaction
+
+
+def check_levels(problem: Problem, assumed: Satisfaction, *, given: object, range_matters: bool) -> None:
     """Raise if satisfaction levels are assumed seen that are not, or if the assumption has no effect.
 
     Parameters
@@ -29,7 +40,7 @@ def check_levels(problem: Problem, assumed: Any, *, given: Any, range_matters: b
         The problem that is played.
     assumed : levels
         The levels that the policy assumes.
-    given : Any
+    given : object
         The parameter ``satisfaction`` as it was given, for the message.
     range_matters : bool
         Whether the policy uses the range of the levels, not only the level of the user served.
@@ -46,7 +57,7 @@ def check_levels(problem: Problem, assumed: Any, *, given: Any, range_matters: b
 
 
 def check_finite_values(
-    problem: Problem, levels: Any, noise: Any, *, fields: list[str], levels_given: bool
+    problem: Problem, levels: Satisfaction, noise: Noise, *, fields: list[str], levels_given: bool
 ) -> None:
     """Raise unless some action can have a finite value under the assumed levels and noise.
 

@@ -27,7 +27,7 @@ import dataclasses
 import html
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
+from typing import ClassVar, Generic, NamedTuple, Self, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -35,10 +35,11 @@ import jax.numpy as jnp
 from hrprob._core.descriptions import Parameter, describe_class
 from hrprob._core.docstrings import plain_text, summary_of
 from hrprob._core.errors import InvalidInput, check_count
-from hrprob._core.records import describe, record, set_frozen, with_fields
+from hrprob._core.records import describe, record, set_frozen, set_later, with_fields
 from hrprob._core.registry import Registry
 from hrprob._core.tables import to_toml
-from hrprob.policies.assumptions import ASSUMED
+from hrprob._core.types import State
+from hrprob.policies.assumptions import Assumptions
 from hrprob.policies.offers import Offer, Prediction, depends_on, unknown_prediction
 from hrprob.problem import Known, Problem
 
@@ -89,7 +90,7 @@ class Seen(NamedTuple):
 
 
 @record(static=("eager",))
-class Policy:
+class Policy(Generic[State]):
     """A rule that selects an action for each user, and its parameters.
 
     Subclasses are registered with :func:`~hrprob.policies.base.register` and define
@@ -130,7 +131,7 @@ class Policy:
     eager: bool = dataclasses.field(default=False, kw_only=True)
     warmup: int = dataclasses.field(default=0, kw_only=True)
     # None until `bind`, which the engine calls before anything that needs it.
-    known: Known = dataclasses.field(default=None, init=False, repr=False, compare=False)  # type: ignore[assignment]
+    known: Known = set_later()
 
     def __post_init__(self) -> None:
         remedy = "it is the number of users served at random before the first"
@@ -160,7 +161,7 @@ class Policy:
         title = f"<p><b>{html.escape(self.kind)}</b>: {html.escape(summary_of(type(self)))}</p>"
         return f"{title}<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
-    def _described(self) -> list[tuple[Parameter, Any]]:
+    def _described(self) -> list[tuple[Parameter, object]]:
         """Return every parameter with its value as plain data."""
         values = describe(self)
         parameters = describe_class("policies", self.kind, type(self)).parameters
@@ -173,26 +174,28 @@ class Policy:
         """Return the policy for this problem: with ``known`` set, and defaults that depend on it computed."""
         return with_fields(self, known=problem.known(users))
 
-    def assumptions(self, problem: Problem) -> dict[str, Any]:
+    def assumptions(self, problem: Problem) -> Assumptions:
         """Return the noise, objective and satisfaction levels that the policy assumes for ``problem``."""
-        return {part: getattr(problem, part) for part in ASSUMED}
+        return Assumptions(
+            noise=problem.noise, objective=problem.objective, satisfaction=problem.satisfaction
+        )
 
-    def init(self) -> Any:
+    def init(self) -> State:
         """Return the state before the first user."""
         raise NotImplementedError
 
-    def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(self, state: State, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action for a user with these contexts (actions, d) and this satisfaction level.
 
         ``beta`` is NaN where levels are not seen; ``self.known.value`` does not use it then.
         """
         raise NotImplementedError
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: State, seen: Seen) -> State:
         """Return the state after an observation."""
         raise NotImplementedError
 
-    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+    def select_among(self, state: State, key: jax.Array, offer: Offer) -> jax.Array:
         """Return the action for a user to whom only some actions are offered.
 
         By default a copy that is selected stands for the action that it is a copy of. A policy that tells actions
@@ -201,7 +204,7 @@ class Policy:
         return offer.served_as[self.select(state, key, offer.contexts, offer.beta)]
 
     def probability(
-        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+        self, state: State, key: jax.Array, offer: Offer, action: jax.Array, draws: int
     ) -> jax.Array:
         """Return the probability with which the policy selects ``action`` for this user, in this state.
 
@@ -218,7 +221,7 @@ class Policy:
         same = jax.vmap(again)(jax.random.split(key, draws)) == action
         return (jnp.sum(jnp.where(same, 1.0, 0.0)) + 1.0) / (draws + 1.0)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(self, state: State, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what the policy expects of one of the actions, of contexts (actions, d); by default it estimates nothing."""
         return unknown_prediction()
 
@@ -238,11 +241,11 @@ class Policy:
         values = self.values_per_user() + known.actions
         return {reason: (evaluations - 1) * values * users * SECONDS_PER_EVALUATION}
 
-    def depart(self, state: Any, user: jax.Array) -> Any:
+    def depart(self, state: State, user: jax.Array) -> State:
         """Return the state once ``user`` has left; for computations too costly for every round."""
         return state
 
-    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(self, state: State, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return how many more rounds may enter the sample set while ``user`` is served this context."""
         return math.inf + 0.0 * sample_size
 
@@ -250,7 +253,7 @@ class Policy:
         """Return after which users :meth:`fit_outside` must be called, in order; 0 is after the warm-up."""
         return ()
 
-    def fit_outside(self, state: Any, user: int, keys: jax.Array) -> Any:
+    def fit_outside(self, state: State, user: int, keys: jax.Array) -> State:
         """Return the state after a computation outside the compiled run, at one of the ``pauses``.
 
         ``state`` has the trials on the last axis of every leaf; ``keys`` has one key per trial.
@@ -291,7 +294,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
     return POLICIES.register(kind, static=static)
 
 
-def make_policy(policy: Any) -> Policy:
+def make_policy(policy: object) -> Policy:
     """Return a policy from an instance, a kind, or a table with a kind and parameters.
 
     Examples

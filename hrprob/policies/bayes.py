@@ -19,7 +19,7 @@ NumPyro is imported when such a policy is made, not with this module: a run of o
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -27,10 +27,11 @@ import numpy as np
 
 from hrprob._core.errors import check_number
 from hrprob._core.precision import double_precision
-from hrprob._core.records import record, set_frozen, with_fields
+from hrprob._core.records import record, set_frozen, set_later, with_fields
+from hrprob._core.types import AsWritten, PyTree
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.numerics.control_flow import once
-from hrprob.observations import Stays, pad, rounds, stays
+from hrprob.observations import Data, Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
 from hrprob.policies.ledger import EAGER_SLOTS, Ledger
@@ -38,6 +39,10 @@ from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
 from hrprob.policies.schedule import refit_times
 from hrprob.problem import Problem
+
+if TYPE_CHECKING:
+    from hrprob.estimation.posterior.base import Engine
+    from hrprob.estimation.posterior.target import Target
 
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
@@ -53,13 +58,13 @@ LEAST_ROWS = 2048
 class BayesState(NamedTuple):
     """The data so far, and the belief that was fitted to them."""
 
-    ledger: Ledger
-    belief: Any  # of the engine
-    past: Any = None  # a summary of rows that are not kept, in long runs
+    ledger: Ledger[Data]
+    belief: PyTree  # of the engine
+    past: PyTree = None  # a summary of rows that are not kept, in long runs
 
 
 @record(static=("eager", "capacity", "warm_rows", "fold_after"))
-class BayesLearner(Learner):
+class BayesLearner(Learner[BayesState]):
     """A policy with a posterior of (θ, φ).
 
     Parameters
@@ -83,15 +88,15 @@ class BayesLearner(Learner):
         and its outcomes count from the next fit on.
     """
 
-    engine: Any = dataclasses.field(default="laplace", kw_only=True)
-    model: Any = dataclasses.field(default="gaussian", kw_only=True)
-    prior: Any = dataclasses.field(default="uniform", kw_only=True)
+    engine: AsWritten = dataclasses.field(default="laplace", kw_only=True)
+    model: AsWritten = dataclasses.field(default="gaussian", kw_only=True)
+    prior: AsWritten = dataclasses.field(default="uniform", kw_only=True)
     refit: float | None = dataclasses.field(default=None, kw_only=True)
-    due: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
-    capacity: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
-    warm_rows: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    due: np.ndarray = set_later()
+    capacity: int = set_later()
+    warm_rows: int = set_later()
     # Users whose rows are kept until they are summarised; None where all rows are kept.
-    fold_after: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    fold_after: int | None = set_later()
 
     def __post_init__(self) -> None:
         from hrprob.models import make_model, make_prior, priors
@@ -114,7 +119,8 @@ class BayesLearner(Learner):
         from hrprob.models import priors
 
         bound = super().bind(problem, users)
-        refit: Any = self.refit  # set when the policy was made
+        refit = self.refit
+        assert refit is not None  # set when the policy was made
         priors.check_prior(self.prior, bound.target.setting)
         _check_engine(self.engine, bound.target)
         due = refit_times(self.warmup + users, refit, self.warmup)
@@ -136,7 +142,7 @@ class BayesLearner(Learner):
         return EAGER_SLOTS if self.eager else 1
 
     @property
-    def target(self) -> Any:
+    def target(self) -> Target:
         """The posterior that the engine approximates."""
         from hrprob.estimation.posterior.target import Target
         from hrprob.models import Setting
@@ -155,7 +161,7 @@ class BayesLearner(Learner):
         target = self.target
         return BayesState(tables, self.engine.init(target), self._no_past(target))
 
-    def _no_past(self, target: Any) -> Any:
+    def _no_past(self, target: PyTree) -> PyTree:
         from hrprob.estimation.posterior import past
 
         return None if self.fold_after is None else past.nothing(target)
@@ -188,13 +194,13 @@ class BayesLearner(Learner):
             )
         return self._fold(state._replace(ledger=closed), tables, due, place + 1 == self.fold_after)
 
-    def _fold(self, state: BayesState, tables: Any, due: jax.Array, full: jax.Array) -> BayesState:
+    def _fold(self, state: BayesState, tables: PyTree, due: jax.Array, full: jax.Array) -> BayesState:
         """Return the state refitted where it is due, and with the rows summarised where there is no room for more."""
         from hrprob.estimation.posterior import past
 
         belief = self.engine.refresh(past.after(self.target, state.past), tables, state.belief, due)
 
-        def fold(earlier: Any) -> Any:
+        def fold(earlier: PyTree) -> PyTree:
             # Warm-up users have a table of their own, which is kept.
             return past.fold(self.target, earlier, tables[:1], self.engine.mode(belief))
 
@@ -237,7 +243,9 @@ class BayesLearner(Learner):
             beliefs.append(self.engine.keep(self.target, fitted))
         return state._replace(belief=jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *beliefs))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: BayesState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the centre of the posterior."""
         target = self.target
         # With no spread left, every draw is the centre.
@@ -253,7 +261,7 @@ class BayesLearner(Learner):
         return self.known.value(u, w, beta)
 
 
-def _check_engine(engine: Any, target: Any) -> None:
+def _check_engine(engine: Engine, target: Target) -> None:
     """Raise unless an engine can fit the model's program and start from the prior."""
     from hrprob.estimation.posterior.sites import check_program
 

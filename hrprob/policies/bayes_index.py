@@ -13,8 +13,6 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -93,7 +91,7 @@ class BayesUCB(_ByDraws):
     0.95
     """
 
-    level: Any = 0.9
+    level: float = 0.9
 
     def check(self) -> None:
         """Check the level."""

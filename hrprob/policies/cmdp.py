@@ -22,13 +22,13 @@ References
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
-from hrprob._core.records import set_frozen, with_fields
+from hrprob._core.records import set_frozen, set_later, with_fields
 from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import Policy, Seen, register
 from hrprob.policies.offers import Offer, Prediction
@@ -44,10 +44,11 @@ class CMDPState(NamedTuple):
     tries: jax.Array  # (cells, actions) users or rounds
     rounds: jax.Array  # (cells, actions)
     departures: jax.Array  # (cells, actions)
+    left: jax.Array  # () all departures
 
 
 @register("cmdp", static=("partition", "tries", "with_beta", "cells"))
-class CMDP(Policy):
+class CMDP(Policy[CMDPState]):
     """Learn a two-state MDP in every cell of a partition of the contexts.
 
     Parameters
@@ -72,13 +73,13 @@ class CMDP(Policy):
     (20, 'k-means')
     """
 
-    partition: Any = "k-means"
-    cells: Any = 50
-    with_beta: Any = False
-    tries: Any = "rounds"
+    partition: str = "k-means"
+    cells: int = 50
+    with_beta: bool = False
+    tries: str = "rounds"
     eager: bool = dataclasses.field(default=True, kw_only=True)
     discount: float = 0.99
-    placed: Cells = dataclasses.field(default=None, init=False, repr=False, compare=False)  # type: ignore[assignment]
+    placed: Cells = set_later()
 
     def check(self) -> None:
         """Check the parameters."""
@@ -108,26 +109,28 @@ class CMDP(Policy):
     def init(self) -> CMDPState:
         """Return the state before the first user."""
         nothing = jnp.zeros((self.cells, self.known.actions))
-        return CMDPState(nothing, nothing, nothing)
+        return CMDPState(nothing, nothing, nothing, jnp.zeros(()))
 
     def select(self, state: CMDPState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return an unknown action at random, or the best action of the empirical MDP."""
         unknown, value = self._unknown_and_value(state, self.placed.cell(contexts, beta))
         return _pick(key, unknown, value)
 
-    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+    def select_among(self, state: CMDPState, key: jax.Array, offer: Offer) -> jax.Array:
         """Return an unknown one of the offered actions at random, or the best of them."""
         unknown, value = self._unknown_and_value(state, self.placed.cell(offer.contexts, offer.beta))
         return _pick(key, unknown & offer.offered, jnp.where(offer.offered, value, -1.0))
 
     def probability(
-        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+        self, state: CMDPState, key: jax.Array, offer: Offer, action: jax.Array, draws: int
     ) -> jax.Array:
         """Return one by the number of unknown actions, and 1 where all are known."""
         unknown, _ = self._unknown_and_value(state, self.placed.cell(offer.contexts, offer.beta))
         return 1.0 / jnp.maximum(jnp.sum(unknown & offer.offered), 1)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: CMDPState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return the share of rounds in the user's cell after which users left; outcomes are not estimated."""
         cell, nothing = self.placed.cell(contexts, beta), super().predict(state, contexts, beta, action)
         return nothing._replace(
@@ -137,7 +140,7 @@ class CMDP(Policy):
 
     def _unknown_and_value(self, state: CMDPState, cell: jax.Array) -> tuple[jax.Array, jax.Array]:
         probability = state.departures[cell] / jnp.maximum(state.rounds[cell], 1.0)
-        unknown = state.tries[cell] < jnp.sqrt(state.departures.sum() + 1.0)
+        unknown = state.tries[cell] < jnp.sqrt(state.left + 1.0)
         return unknown, 1.0 / (1.0 - self.discount * (1.0 - probability))
 
     def update(self, state: CMDPState, seen: Seen) -> CMDPState:
@@ -148,6 +151,7 @@ class CMDP(Policy):
             state.tries.at[place].add(left if self.tries == "users" else seen.played),
             state.rounds.at[place].add(seen.played),
             state.departures.at[place].add(left),
+            state.left + left,
         )
 
 

@@ -43,7 +43,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -52,6 +52,7 @@ from jax.scipy.special import ndtri
 
 from hrprob._core.errors import check_count
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Integer
 from hrprob.estimation.weighted import Moments
 from hrprob.numerics.choice import first_largest
 from hrprob.numerics.factors import cholesky
@@ -59,6 +60,7 @@ from hrprob.numerics.products import contract
 from hrprob.policies.base import Seen, clip_values, register
 from hrprob.policies.learners import WeightedLearner, WeightedState
 from hrprob.policies.offers import Prediction
+from hrprob.problem.links.base import as_affine
 
 __all__ = ["ContextualIDS", "information", "quasi_normal"]
 
@@ -94,7 +96,7 @@ def information(moments: Moments, rounds: jax.Array) -> jax.Array:
     return 0.5 * (of_mean + of_variance)
 
 
-def quasi_normal(first: Any, points: int, dimension: int) -> jax.Array:
+def quasi_normal(first: Integer, points: int, dimension: int) -> jax.Array:
     """Return points (points, dimension) of an infinite quasi-random normal sequence, from index ``first`` on.
 
     The sequence is (½ + k·α) mod 1 with α the powers of 1/g, g the positive root of
@@ -126,7 +128,7 @@ class ContextualIDS(WeightedLearner):
     4
     """
 
-    points: Any = 8
+    points: int = 8
 
     def check(self) -> None:
         """Check the number of draws."""
@@ -159,7 +161,9 @@ class ContextualIDS(WeightedLearner):
             state.gain + step * (gain - state.gain),
         )
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: ContextualIDSState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the estimates."""
         return super().predict(state.learned, contexts, beta, action)
 
@@ -177,7 +181,7 @@ class ContextualIDS(WeightedLearner):
             for belief, part in ((theta, normal[:, :d]), (phi, normal[:, d:]))
         )
         u = moments.u + by_theta
-        w = moments.w * jnp.exp(self.known.link.slope * by_phi / moments.w)
+        w = moments.w * jnp.exp(as_affine(self.known.link).slope * by_phi / moments.w)
         values = clip_values(self._within_bounds(contexts, u, w, seen.beta))
         return jnp.mean(jnp.max(values, axis=1) - values[:, seen.action])
 

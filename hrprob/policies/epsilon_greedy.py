@@ -15,13 +15,12 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Integer
 from hrprob.policies.base import register
 from hrprob.policies.greedy import CountedState, CountingGreedy
 from hrprob.policies.offers import Offer, nth_offered
@@ -49,7 +48,7 @@ class EpsilonGreedy(CountingGreedy):
     """
 
     epsilon: float = 1.0
-    decay: Any = 0.5
+    decay: float = 0.5
 
     def check(self) -> None:
         """Check ε and κ."""
@@ -66,7 +65,7 @@ class EpsilonGreedy(CountingGreedy):
         greedy = self.greedy(state, key, contexts, beta)
         return jnp.where(number < probability, _numbered(number, probability, actions), greedy)
 
-    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+    def select_among(self, state: CountedState, key: jax.Array, offer: Offer) -> jax.Array:
         """Return the greedy one of the offered actions, or a random one of them."""
         probability, number = self._exploring(state), jax.random.uniform(key)
         random = nth_offered(offer.offered, _numbered(number, probability, jnp.sum(offer.offered)))
@@ -74,7 +73,7 @@ class EpsilonGreedy(CountingGreedy):
         return jnp.where(number < probability, random, greedy)
 
     def probability(
-        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+        self, state: CountedState, key: jax.Array, offer: Offer, action: jax.Array, draws: int
     ) -> jax.Array:
         """Return the action's share of ε_t, and 1 − ε_t where it is the greedy one."""
         random = self._exploring(state)
@@ -86,7 +85,7 @@ class EpsilonGreedy(CountingGreedy):
         return jnp.minimum(self.epsilon * (state.users + 1.0) ** -self.decay, 1.0)
 
 
-def _numbered(number: jax.Array, probability: jax.Array, actions: Any) -> jax.Array:
+def _numbered(number: jax.Array, probability: jax.Array, actions: Integer) -> jax.Array:
     """Return a random action's number from a uniform one: given that this is below the probability, it is uniform there."""
     random = jnp.floor(actions * number / jnp.maximum(probability, 1e-300)).astype(jnp.int32)
     return jnp.minimum(random, actions - 1)

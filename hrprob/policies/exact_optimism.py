@@ -29,6 +29,7 @@ import jax
 from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import register
 from hrprob.policies.hr_ucb import HRUCB
+from hrprob.policies.learners import GLSEState
 from hrprob.policies.optimism import OptimistState
 
 __all__ = ["HRUCBExact"]
@@ -53,6 +54,8 @@ class HRUCBExact(HRUCB):
     20
     """
 
-    def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(
+        self, state: OptimistState[GLSEState], key: jax.Array, contexts: jax.Array, beta: jax.Array
+    ) -> jax.Array:
         """Return the action of largest value within the sets."""
         return first_largest(self.width.largest_values(self, state, contexts, beta))

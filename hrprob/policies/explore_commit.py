@@ -12,7 +12,7 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +42,7 @@ class ExploreCommit(CountingGreedy):
     200.0
     """
 
-    explore: Any = None
+    explore: float | None = None
 
     def check(self) -> None:
         """Check N."""
@@ -56,6 +56,7 @@ class ExploreCommit(CountingGreedy):
         return with_fields(super().bind(problem, users), explore=explore)
 
     def _exploring(self, state: CountedState) -> jax.Array:
+        assert self.explore is not None  # set by `bind`
         return state.users < self.explore + self.warmup
 
     def select(self, state: CountedState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
@@ -63,14 +64,14 @@ class ExploreCommit(CountingGreedy):
         random = jax.random.randint(key, (), 0, contexts.shape[0])
         return jnp.where(self._exploring(state), random, self.greedy(state, key, contexts, beta))
 
-    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+    def select_among(self, state: CountedState, key: jax.Array, offer: Offer) -> jax.Array:
         """Return a random one of the offered actions, or after N users the greedy one."""
         random = nth_offered(offer.offered, jax.random.randint(key, (), 0, jnp.sum(offer.offered)))
         greedy = offer.served_as[self.greedy(state, key, offer.contexts, offer.beta)]
         return jnp.where(self._exploring(state), random, greedy)
 
     def probability(
-        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+        self, state: CountedState, key: jax.Array, offer: Offer, action: jax.Array, draws: int
     ) -> jax.Array:
         """Return one by the number of offered actions, and after N users 1."""
         return jnp.where(self._exploring(state), 1.0 / jnp.sum(offer.offered), 1.0)

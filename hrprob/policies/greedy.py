@@ -11,7 +11,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ class Greedy(GLSELearner):
     (2.0, 5)
     """
 
-    def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(self, state: GLSEState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value at the estimates."""
         return first_largest(self.known.value(*self.plug_in(state, contexts), beta))
 
@@ -62,7 +62,7 @@ class CountedState(NamedTuple):
 class CountingGreedy(Greedy):
     """A greedy policy whose exploration depends on the number of users so far."""
 
-    def init(self) -> Any:
+    def init(self) -> CountedState:
         """Return the state before the first user."""
         return CountedState(super().init(), jnp.zeros(()))
 
@@ -70,11 +70,13 @@ class CountingGreedy(Greedy):
         """Return the action of largest value at the estimates."""
         return super().select(state.learned, key, contexts, beta)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: CountedState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the estimates."""
         return super().predict(state.learned, contexts, beta, action)
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: CountedState, seen: Seen) -> CountedState:
         """Update the estimates."""
         return CountedState(super().update(state.learned, seen), state.users)
 

@@ -19,13 +19,13 @@ References
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from hrprob._core.records import with_fields
+from hrprob._core.records import set_later, with_fields
 from hrprob.numerics.choice import first_largest
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import eigh
@@ -68,7 +68,7 @@ class GreedyFirst(HRUCBWeighted):
     0.05
     """
 
-    due: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    due: np.ndarray = set_later()
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with the schedule of its checks."""
@@ -82,16 +82,18 @@ class GreedyFirst(HRUCBWeighted):
         nothing = jnp.zeros((self.known.dimension, self.known.dimension))
         return GreedyFirstState(super().init(), nothing, nothing, jnp.zeros(()))
 
-    def radii(self, state: Any) -> Radii:
+    def radii(self, state: GreedyFirstState) -> Radii:
         """Return radii of 0 while greedy, and those of the confidence sets after that."""
         radii = super().radii(state.learned)
         return Radii(state.exploring * radii.theta, state.exploring * radii.phi)
 
-    def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(
+        self, state: GreedyFirstState, key: jax.Array, contexts: jax.Array, beta: jax.Array
+    ) -> jax.Array:
         """Return the action of largest value within the radii."""
         return first_largest(self.optimistic(state.learned, contexts, beta, self.radii(state)))
 
-    def update(self, state: Any, seen: Seen) -> GreedyFirstState:
+    def update(self, state: GreedyFirstState, seen: Seen) -> GreedyFirstState:
         """Update the estimates, and the sums of contexts served and offered."""
         x, contexts = seen.context, seen.contexts
         offered = jnp.mean(contexts[:, :, None] * contexts[:, None, :], axis=0)
@@ -102,7 +104,9 @@ class GreedyFirst(HRUCBWeighted):
             state.exploring,
         )
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: GreedyFirstState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the estimates."""
         return super().predict(state.learned, contexts, beta, action)
 

@@ -24,7 +24,7 @@ import jax
 from hrprob.estimation.weighted import Estimates
 from hrprob.numerics.choice import first_largest
 from hrprob.policies.base import register
-from hrprob.policies.learners import GLSELearner
+from hrprob.policies.learners import GLSELearner, GLSEState
 from hrprob.policies.optimism import Optimist, OptimistState
 from hrprob.policies.radii.base import Radii
 
@@ -32,7 +32,7 @@ __all__ = ["HRUCB"]
 
 
 @register("hr-ucb")
-class HRUCB(Optimist, GLSELearner):
+class HRUCB(Optimist[GLSEState], GLSELearner):  # type: ignore[misc]  # its state contains the estimator's
     """Select the action of largest upper confidence bound on the expected lifetime (the paper's policy).
 
     Parameters
@@ -61,11 +61,13 @@ class HRUCB(Optimist, GLSELearner):
     26.03
     """
 
-    def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(
+        self, state: OptimistState[GLSEState], key: jax.Array, contexts: jax.Array, beta: jax.Array
+    ) -> jax.Array:
         """Return the action of largest Q."""
         value = self.known.value(*self.plug_in(state.learned, contexts), beta)
         return first_largest(value + self.width.bonus(self, state, contexts))
 
-    def confidence_sets(self, state: OptimistState) -> tuple[Estimates, Radii]:
+    def confidence_sets(self, state: OptimistState[GLSEState]) -> tuple[Estimates, Radii]:
         """Return the confidence sets: centres and shapes of two ellipsoids, and their radii."""
         return self.width.confidence_sets(state)

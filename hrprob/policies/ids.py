@@ -30,7 +30,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -125,12 +125,14 @@ class IDS(BayesLearner):
             remedy = f"draws are made within the run; take {_streaming()}"
             raise InvalidInput("engine", "must be one that fits within a run", self.engine.kind, remedy)
 
-    def init(self) -> Any:
+    def init(self) -> IDSState:
         """Return the prior, and draws from it."""
         believed = super().init()
         return IDSState(believed, *self._draw(believed, jnp.zeros((), jnp.int32)))
 
-    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(
+        self, state: IDSState, sample_size: jax.Array, user: jax.Array, context: jax.Array
+    ) -> jax.Array:
         """Return how many more rounds may enter the sample set."""
         return super().quota(state.believed, sample_size, user, context)
 
@@ -139,17 +141,17 @@ class IDS(BayesLearner):
         key = jax.random.fold_in(jax.random.key(_SEED), user)
         target = self.target
 
-        def one(key: jax.Array) -> Any:
+        def one(key: jax.Array) -> tuple[jax.Array, jax.Array]:
             return target.coefficients(self.engine.draw(target, believed.belief, key))
 
         theta, phi = jax.vmap(one)(jax.random.split(key, self.draws))
         return theta, phi
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: IDSState, seen: Seen) -> IDSState:
         """Record what was seen."""
         return state._replace(believed=super().update(state.believed, seen))
 
-    def depart(self, state: Any, user: jax.Array) -> Any:
+    def depart(self, state: IDSState, user: jax.Array) -> IDSState:
         """Refit where it is due, and draw."""
         believed = super().depart(state.believed, user)
         number = jnp.asarray(user, jnp.int32)
@@ -169,7 +171,7 @@ class IDS(BayesLearner):
         return jnp.where(jax.random.uniform(key) < probability, first, second)
 
     def probability(
-        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+        self, state: IDSState, key: jax.Array, offer: Offer, action: jax.Array, draws: int
     ) -> jax.Array:
         """Return the weight of the action in the mixture."""
         if not self.mix:
@@ -178,7 +180,7 @@ class IDS(BayesLearner):
         is_first, is_second = (offer.served_as[one] == action for one in (first, second))
         return jnp.where(is_first, weight, 0.0) + jnp.where(is_second, 1.0 - weight, 0.0)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(self, state: IDSState, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
         """Return what follows from the centre of the posterior."""
         return super().predict(state.believed, contexts, beta, action)
 

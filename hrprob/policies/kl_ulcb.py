@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -81,7 +81,7 @@ def upper_bound(mean: jax.Array, most: jax.Array) -> jax.Array:
 
 
 @register("kl-ulcb")
-class KLULCB(Policy):
+class KLULCB(Policy[KLULCBState]):
     """Select the arm of largest upper confidence bound on the probability that it is liked.
 
     Parameters
@@ -98,7 +98,7 @@ class KLULCB(Policy):
     """
 
     eager: bool = dataclasses.field(default=True, kw_only=True)
-    constant: Any = 3.0
+    constant: float = 3.0
 
     def check(self) -> None:
         """Check the constant."""
@@ -128,11 +128,13 @@ class KLULCB(Policy):
         """Return an arm that was never pulled, or the arm of largest U."""
         return jnp.argmax(self._bounds(state))
 
-    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+    def select_among(self, state: KLULCBState, key: jax.Array, offer: Offer) -> jax.Array:
         """Return the arm of largest U among those offered."""
         return jnp.argmax(jnp.where(offer.offered, self._bounds(state), -1.0))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: KLULCBState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return the share of pulls of the arm that were disliked; outcomes are not estimated."""
         tries, dislikes = state.tries[action], state.tries[action] - state.likes[action]
         nothing = super().predict(state, contexts, beta, action)

@@ -8,7 +8,7 @@ of its estimates.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Seen
 from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
+from hrprob.problem.links.base import as_affine
 
 __all__ = [
     "GLSELearner",
@@ -80,7 +81,7 @@ def norm_of(inverse: jax.Array, contexts: jax.Array) -> jax.Array:
 
 
 @record()
-class RidgeLearner(Learner):
+class RidgeLearner(Learner[RidgeState]):
     """A policy that estimates the mean by ridge regression.
 
     Parameters
@@ -98,7 +99,7 @@ class RidgeLearner(Learner):
         set_frozen(self, ridge=ridge)
         super().__post_init__()
 
-    def init(self) -> Any:
+    def init(self) -> RidgeState:
         """Return the state before the first user: θ̂ = 0."""
         d = self.known.dimension
         return RidgeState(
@@ -108,13 +109,15 @@ class RidgeLearner(Learner):
             jnp.zeros(d),
         )
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: RidgeState, seen: Seen) -> RidgeState:
         """Add the sampled rounds and update θ̂."""
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         sum_rx = state.sum_rx + seen.total * seen.context
         return RidgeState(state.sample_size + seen.sampled, inverse, sum_rx, contract(inverse, sum_rx))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: RidgeState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return the estimated mean; the variance is not estimated."""
         u = contract(contexts[action], state.theta)
         unknown = jnp.full_like(u, jnp.nan)
@@ -122,7 +125,7 @@ class RidgeLearner(Learner):
 
 
 @record(static=("project",))
-class GLSELearner(Learner):
+class GLSELearner(Learner[GLSEState]):
     """A policy that estimates mean and variance by the GLSE.
 
     Parameters
@@ -159,19 +162,21 @@ class GLSELearner(Learner):
         )
         super().__post_init__()
 
-    def init(self) -> Any:
+    def init(self) -> GLSEState:
         """Return the state before the first user: θ̂ = φ̂ = 0."""
         d = self.known.dimension
         nothing = jnp.zeros(d)
         return GLSEState(glse.empty(d), glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge))
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: GLSEState, seen: Seen) -> GLSEState:
         """Add the sampled rounds and update θ̂ and φ̂."""
         statistics = glse.add(state.statistics, seen.context, seen.sampled, seen.total, seen.squares)
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
-        return GLSEState(statistics, glse.estimate(statistics, inverse, self.known.link))
+        return GLSEState(statistics, glse.estimate(statistics, inverse, as_affine(self.known.link)))
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: GLSEState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the estimates."""
         u, w = self.plug_in(state, contexts[action][None])
         return predicted(self.known, u[0], w[0], beta)
@@ -188,7 +193,7 @@ class GLSELearner(Learner):
 
 
 @record()
-class WeightedLearner(Learner):
+class WeightedLearner(Learner[WeightedState]):
     """A policy on the weighted estimator (:mod:`hrprob.estimation.weighted`).
 
     Parameters
@@ -207,11 +212,11 @@ class WeightedLearner(Learner):
         set_frozen(self, variance_floor=floor)
         super().__post_init__()
 
-    def init(self) -> Any:
+    def init(self) -> WeightedState:
         """Return the state before the first user: the priors."""
         return WeightedState(*weighted.empty(self.known.dimension, self.known.bounds))
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: WeightedState, seen: Seen) -> WeightedState:
         """Add the sampled rounds and update both beliefs."""
         added = weighted.add(
             state.statistics,
@@ -220,7 +225,7 @@ class WeightedLearner(Learner):
             seen.sampled,
             seen.total,
             seen.squares,
-            self.known.link,
+            as_affine(self.known.link),
             self.weighting(state, seen.context),
         )
         return WeightedState(*added)
@@ -229,11 +234,13 @@ class WeightedLearner(Learner):
         """Return the variances by which a stay is weighted, for θ and for φ."""
         known = self.known
         variance = weighted.weighting_variance(
-            state.estimates, context, known.link, known.bounds, self.variance_floor
+            state.estimates, context, as_affine(known.link), known.bounds, self.variance_floor
         )
         return variance, variance
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: WeightedState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the centres of both beliefs."""
         moments = self.moments(state, contexts[action][None])
         return predicted(self.known, moments.u[0], moments.w[0], beta)
@@ -241,4 +248,6 @@ class WeightedLearner(Learner):
     def moments(self, state: WeightedState, contexts: jax.Array) -> weighted.Moments:
         """Return mean and variance of the outcomes of each context (actions, d), and their sds."""
         known = self.known
-        return weighted.moments(state.estimates, contexts, known.link, known.bounds, self.variance_floor)
+        return weighted.moments(
+            state.estimates, contexts, as_affine(known.link), known.bounds, self.variance_floor
+        )

@@ -15,13 +15,14 @@ warm-up user and action, of the same length (:func:`warm_room`).
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 
+from hrprob._core.types import PyTree
 from hrprob.numerics.buffers import write_rows
-from hrprob.observations import Rounds, Stays
+from hrprob.observations import D, Data, Rounds, Stays
 from hrprob.policies.base import Seen
 
 __all__ = ["EAGER_SLOTS", "Ledger", "close", "empty", "note", "open_parts", "room", "row_of", "warm_room"]
@@ -33,22 +34,22 @@ EAGER_SLOTS = 8
 OUTCOMES = 16
 
 
-class Ledger(NamedTuple):
+class Ledger(NamedTuple, Generic[D]):
     """Data of one kind, Stays or Rounds, in three tables."""
 
-    rows: Any  # (users · slots,) users who have left
-    warm: Any  # (warm-up users · actions,)
-    open: Any  # (slots,) the current user
+    rows: D  # (users · slots,) users who have left
+    warm: D  # (warm-up users · actions,)
+    open: D  # (slots,) the current user
     actions: jax.Array  # (slots,) int32, the action of each open row, −1 where it is free
 
 
-def empty(kind: type, *, rows: int, warm: int, slots: int, dimension: int) -> Ledger:
+def empty(kind: type[D], *, rows: int, warm: int, slots: int, dimension: int) -> Ledger[D]:
     """Return an empty ledger for data of this ``kind``."""
     table = functools.partial(_blank, kind, d=dimension)
     return Ledger(table(rows), table(warm), table(slots), _free(slots))
 
 
-def note(ledger: Ledger, seen: Seen, warm_row: jax.Array) -> Ledger:
+def note(ledger: Ledger[D], seen: Seen, warm_row: jax.Array) -> Ledger[D]:
     """Return the ledger with what was seen added to ``warm_row`` or, if that is negative, to an open row."""
     same = _rows_of(ledger, seen.context)
     free = jnp.argmax(ledger.actions < 0)
@@ -63,7 +64,7 @@ def note(ledger: Ledger, seen: Seen, warm_row: jax.Array) -> Ledger:
     )
 
 
-def close(ledger: Ledger, user: jax.Array) -> Ledger:
+def close(ledger: Ledger[D], user: jax.Array) -> Ledger[D]:
     """Return the ledger with the open rows moved to the place of ``user``, counted from 0.
 
     A warm-up user has a negative number and no open rows: empty rows are written to the place of
@@ -75,7 +76,7 @@ def close(ledger: Ledger, user: jax.Array) -> Ledger:
     return ledger._replace(rows=rows, open=jax.tree.map(jnp.zeros_like, ledger.open), actions=_free(slots))
 
 
-def room(ledger: Ledger, context: jax.Array) -> jax.Array:
+def room(ledger: Ledger[D], context: jax.Array) -> jax.Array:
     """Return for how many more outcomes of this context the current user has room."""
     mine = _rows_of(ledger, context)
     if isinstance(ledger.open, Stays):
@@ -86,7 +87,7 @@ def room(ledger: Ledger, context: jax.Array) -> jax.Array:
     return jnp.where(jnp.any(mine), of_mine, of_free)
 
 
-def warm_room(ledger: Ledger, context: jax.Array, first: jax.Array, actions: int) -> jax.Array:
+def warm_room(ledger: Ledger[D], context: jax.Array, first: jax.Array, actions: int) -> jax.Array:
     """Return for how many more outcomes of this context a warm-up user, with rows from ``first`` on, has room.
 
     Actions with the same context are not distinguished: the one with least room counts for all of them.
@@ -98,17 +99,17 @@ def warm_room(ledger: Ledger, context: jax.Array, first: jax.Array, actions: int
     return OUTCOMES - jnp.max(jnp.where(mine, jnp.sum(ledger.warm.weight, axis=-1), 0.0))
 
 
-def open_parts(state: Any) -> list[Any]:
+def open_parts(state: PyTree) -> list[tuple[Data, jax.Array]]:
     """Return the part of every ledger in a state that belongs to the current user alone: the open rows."""
     found = jax.tree.leaves(state, is_leaf=lambda part: isinstance(part, Ledger))
     return [(part.open, part.actions) for part in found if isinstance(part, Ledger)]
 
 
-def _rows_of(ledger: Ledger, context: jax.Array) -> jax.Array:
+def _rows_of(ledger: Ledger[D], context: jax.Array) -> jax.Array:
     return jnp.all(ledger.open.x == context, axis=-1) & (ledger.actions >= 0)
 
 
-def row_of(kind: type, seen: Seen) -> Any:
+def row_of(kind: type[D], seen: Seen) -> D:
     """Return what was seen as one row of data, without an axis of rows."""
     row = _add(_blank(kind, 1, seen.context.shape[0]), jnp.zeros((), jnp.int32), seen)
     return jax.tree.map(lambda column: column[0], row)
@@ -118,15 +119,15 @@ def _free(slots: int) -> jax.Array:
     return jnp.full(slots, -1, jnp.int32)
 
 
-def _blank(kind: type, rows: int, d: int) -> Any:
+def _blank(kind: type[D], rows: int, d: int) -> D:
     x, column = jnp.zeros((rows, d)), jnp.zeros(rows)
     if kind is Stays:
-        return Stays(x, column, column, column)
+        return cast(D, Stays(x, column, column, column))
     singles = jnp.zeros((rows, OUTCOMES))
-    return Rounds(x, singles, singles)
+    return cast(D, Rounds(x, singles, singles))
 
 
-def _add(data: Any, row: jax.Array, seen: Seen) -> Any:
+def _add(data: D, row: jax.Array, seen: Seen) -> D:
     """Return a small table with what was seen added to ``row``; none where it is negative."""
     # A comparison is faster than a scatter: tables are small, and all trials are updated together.
     here = (jnp.arange(data.x.shape[0]) == row)[:, None]
@@ -134,7 +135,7 @@ def _add(data: Any, row: jax.Array, seen: Seen) -> Any:
     if isinstance(data, Stays):
         counts = jnp.where(here[:, 0], 1.0, 0.0)
         sums = (seen.sampled, seen.total, seen.squares)
-        return Stays(x, *(old + counts * new for old, new in zip(data[1:], sums, strict=True)))
+        return type(data)(x, *(old + counts * new for old, new in zip(data[1:], sums, strict=True)))
     # The index of each place of the row among the new outcomes.
     number = jnp.arange(OUTCOMES) - jnp.sum(data.weight, axis=-1, keepdims=True).astype(jnp.int32)
     most = seen.outcomes.shape[0]

@@ -8,12 +8,13 @@ tell actions apart by their numbers, or draw them uniformly, leave the absent on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.extend
 import jax.numpy as jnp
 
+from hrprob._core.types import PyTree
 from hrprob.problem import Known
 
 __all__ = ["Offer", "Prediction", "depends_on", "nth_offered", "predicted", "unknown_prediction"]
@@ -76,7 +77,10 @@ def nth_offered(offered: jax.Array, number: jax.Array) -> jax.Array:
     return jnp.argmax(jnp.cumsum(offered) > number)
 
 
-def depends_on(function: Callable[[Any], Any], argument: Any) -> bool:
+A = TypeVar("A")
+
+
+def depends_on(function: Callable[[A], PyTree], argument: A) -> bool:
     """Return whether any operation of a function uses its argument; False is certain, True is not.
 
     Examples

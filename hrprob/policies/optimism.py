@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import jax
 
-from hrprob._core.records import record, with_fields
+from hrprob._core.records import record, set_later, with_fields
+from hrprob._core.types import PyTree
 from hrprob.policies.base import Seen
 from hrprob.policies.offers import Prediction
-from hrprob.policies.radii.base import RADII, Radius, check_radius, check_scale
+from hrprob.policies.radii.base import RADII, Radius, Width, check_radius, check_scale
 from hrprob.policies.radii.theory_constants import COMPUTED, check_constants
-from hrprob.policies.sample_set import Learner
+from hrprob.policies.sample_set import Learner, SampleState
 from hrprob.problem import Problem
 
 __all__ = ["Optimist", "OptimistState"]
@@ -21,11 +22,14 @@ __all__ = ["Optimist", "OptimistState"]
 _ABSORBED = ("delta", "xi", "scale", "variance_max", "c1", "c2", "c3", "c4")
 
 
-class OptimistState(NamedTuple):
+Learned = TypeVar("Learned", bound=SampleState)
+
+
+class OptimistState(NamedTuple, Generic[Learned]):
     """The state of the estimator, and the state of the width."""
 
-    learned: Any
-    width: Any
+    learned: Learned
+    width: PyTree  # of the radius
 
     @property
     def sample_size(self) -> jax.Array:
@@ -38,18 +42,18 @@ class OptimistState(NamedTuple):
         return self.learned.inverse
 
     @property
-    def statistics(self) -> Any:
+    def statistics(self) -> PyTree:
         """The sums from which the estimates are computed."""
-        return self.learned.statistics
+        return self.learned.statistics  # type: ignore[attr-defined]  # of the GLSE
 
     @property
-    def estimates(self) -> Any:
+    def estimates(self) -> PyTree:
         """The estimates."""
-        return self.learned.estimates
+        return self.learned.estimates  # type: ignore[attr-defined]  # of the GLSE
 
 
 @record(static=("radius",))
-class Optimist(Learner):
+class Optimist(Learner[Learned]):
     """A policy with confidence sets around its estimates; among the bases it precedes the estimator.
 
     Parameters
@@ -80,11 +84,11 @@ class Optimist(Learner):
     xi: float | None = None
     scale: float = dataclasses.field(default=1.0, kw_only=True)
     variance_max: float | None = None
-    c1: Any = 1.0
-    c2: Any = 1.0
-    c3: Any = 1.0
-    c4: Any = 1.0
-    width: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    c1: float = 1.0
+    c2: float = 1.0
+    c3: float | str = 1.0
+    c4: float | str = 1.0
+    width: Width = set_later()
 
     @classmethod
     def radius_choices(cls) -> dict[str, Radius]:
@@ -114,19 +118,21 @@ class Optimist(Learner):
         # Without the parameters that are absorbed in the width, all constant radii share a program.
         return with_fields(bound, width=width, radius="bound", **dict.fromkeys(_ABSORBED))
 
-    def init(self) -> Any:
+    def init(self) -> OptimistState[Learned]:
         """Return the state before the first user."""
         return OptimistState(super().init(), self.width.init(self.known))
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: OptimistState[Learned], seen: Seen) -> OptimistState[Learned]:
         """Update the estimates and the width."""
         width = self.width.update(state.width, state.learned, seen)
         return OptimistState(super().update(state.learned, seen), width)
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: OptimistState[Learned], contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the estimates."""
         return super().predict(state.learned, contexts, beta, action)
 
-    def depart(self, state: OptimistState, user: jax.Array) -> OptimistState:
+    def depart(self, state: OptimistState[Learned], user: jax.Array) -> OptimistState[Learned]:
         """Update a width that is estimated."""
         return state._replace(width=self.width.depart(state.width, state.learned, user))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from hrprob._core.records import with_fields
+from hrprob._core.records import set_later, with_fields
 from hrprob.lifetime import oracle
 from hrprob.numerics.products import contract
 from hrprob.policies.base import Policy, Seen, register
@@ -18,7 +18,7 @@ __all__ = ["Oracle"]
 
 
 @register("oracle")
-class Oracle(Policy):
+class Oracle(Policy[tuple[()]]):
     """Select the action of largest true value, the reference for the regret.
 
     Examples
@@ -33,7 +33,7 @@ class Oracle(Policy):
 
     knows_truth: ClassVar[bool] = True
     is_oracle: ClassVar[bool] = True
-    truth: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    truth: tuple[np.ndarray, np.ndarray] = set_later()
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with θ* and φ* of this problem."""

@@ -12,7 +12,7 @@ arbitrary      cells that are unrelated to the context, as in the released progr
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,8 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Source, trial_keys
 from hrprob._core.records import record
+from hrprob._core.types import Array, PyTree
+from hrprob.numerics.choice import first_largest
 from hrprob.problem import Problem
 
 __all__ = ["PARTITIONS", "SAMPLE", "Cells", "Partition"]
@@ -49,7 +51,7 @@ class Cells(Protocol):
 class NearestCentre:
     """The cell whose centre is nearest to the user's contexts, and β if ``with_beta``."""
 
-    centres: Any  # (cells, actions·d, or one more with β)
+    centres: Array  # (cells, actions·d, or one more with β)
     with_beta: bool = False
 
     @property
@@ -61,7 +63,8 @@ class NearestCentre:
         """Return the cell of the nearest centre."""
         flat = contexts.reshape(-1)
         features = jnp.append(flat, beta) if self.with_beta else flat
-        return jnp.argmin(jnp.sum((self.centres - features) ** 2, axis=-1))
+        # The smallest |c - x|² has the largest c·x - |c|²/2, which is a product of matrices over many trials.
+        return first_largest(self.centres @ features - 0.5 * jnp.sum(self.centres**2, axis=-1))
 
 
 @record(static=("number",))
@@ -147,12 +150,12 @@ def _sample(problem: Problem, with_beta: bool) -> np.ndarray:
 
 
 @jax.jit
-def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Any:
+def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> PyTree:
     source = Source(keys, users)
     return problem.contexts.draw(source, problem.dimension), problem.satisfaction.draw(source)
 
 
 @jax.jit
-def _place(problem: Problem, drawn: Any) -> jax.Array:
+def _place(problem: Problem, drawn: PyTree) -> jax.Array:
     # Compiled apart from the draws, as for arrivals: see hrprob.problem.contexts.
     return problem.contexts.place(drawn)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -14,7 +12,7 @@ __all__ = ["Random"]
 
 
 @register("random")
-class Random(Policy):
+class Random(Policy[tuple[()]]):
     """Select one uniformly random action per user.
 
     Examples
@@ -36,12 +34,12 @@ class Random(Policy):
         """Return a uniformly random action."""
         return jax.random.randint(key, (), 0, contexts.shape[0])
 
-    def select_among(self, state: Any, key: jax.Array, offer: Offer) -> jax.Array:
+    def select_among(self, state: tuple[()], key: jax.Array, offer: Offer) -> jax.Array:
         """Return a uniformly random one of the offered actions."""
         return nth_offered(offer.offered, jax.random.randint(key, (), 0, jnp.sum(offer.offered)))
 
     def probability(
-        self, state: Any, key: jax.Array, offer: Offer, action: jax.Array, draws: int
+        self, state: tuple[()], key: jax.Array, offer: Offer, action: jax.Array, draws: int
     ) -> jax.Array:
         """Return one by the number of offered actions."""
         return 1.0 / jnp.sum(offer.offered)

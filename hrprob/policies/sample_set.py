@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, cast
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,9 @@ import jax.numpy as jnp
 from hrprob._core.errors import InvalidInput, check_choice, check_number
 from hrprob._core.records import record, set_frozen, with_fields
 from hrprob._core.registry import Registry
+from hrprob._core.types import AsWritten, State
 from hrprob.numerics.products import quadratic_form
-from hrprob.policies.assumptions import ASSUMED, check_finite_values, check_levels
+from hrprob.policies.assumptions import ASSUMED, Assumptions, check_finite_values, check_levels
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.problem.links.base import is_affine
@@ -22,8 +23,26 @@ from hrprob.problem.parts import PARTS
 __all__ = ["Learner"]
 
 
+if TYPE_CHECKING:
+    from hrprob.models import Model
+
+
+class SampleState(Protocol):
+    """What the state of an estimator has whose confidence sets are ellipsoids."""
+
+    @property
+    def sample_size(self) -> jax.Array:
+        """|S|, the number of rounds in the sample set."""
+        ...
+
+    @property
+    def inverse(self) -> jax.Array:
+        """V⁻¹."""
+        ...
+
+
 @record(static=("samples",))
-class Learner(Policy):
+class Learner(Policy[State]):
     r"""A policy with a sample set S that may grow by ``growth`` rounds per user.
 
     Parameters
@@ -68,13 +87,13 @@ class Learner(Policy):
     has_leverage: ClassVar[bool] = False
     # Whether estimates or confidence sets need a link that is affine.
     needs_affine_link: ClassVar[bool] = False
-    PARTS: ClassVar[dict[str, Registry[Any]]] = {part: PARTS[part] for part in ASSUMED}
+    PARTS: ClassVar[dict[str, Registry[object]]] = {part: PARTS[part] for part in ASSUMED}
 
     growth: float | None = dataclasses.field(default=None, kw_only=True)
     samples: str = dataclasses.field(default="first", kw_only=True)
-    noise: Any = dataclasses.field(default=None, kw_only=True)
-    objective: Any = dataclasses.field(default=None, kw_only=True)
-    satisfaction: Any = dataclasses.field(default=None, kw_only=True)
+    noise: AsWritten = dataclasses.field(default=None, kw_only=True)
+    objective: AsWritten = dataclasses.field(default=None, kw_only=True)
+    satisfaction: AsWritten = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.growth is not None:
@@ -99,7 +118,7 @@ class Learner(Policy):
             raise InvalidInput("growth", 'must be given with samples = "informative"', None, remedy)
 
     @property
-    def _outcome_model(self) -> Any:
+    def _outcome_model(self) -> Model | None:
         """The model that gives the distribution of outcomes; None for a policy without one."""
         return getattr(self, "model", None)
 
@@ -126,24 +145,28 @@ class Learner(Policy):
         growth = math.inf if self.growth is None else self.growth
         return with_fields(bound, known=with_fields(bound.known, **assumed), growth=growth, **unused)
 
-    def assumptions(self, problem: Problem) -> dict[str, Any]:
+    def assumptions(self, problem: Problem) -> Assumptions:
         """Return the parts as given; by default the noise of the policy's model, and the problem's own parts."""
         default = super().assumptions(problem)
         if self._outcome_model is not None:
             default["noise"] = self._outcome_model.noise
-        return {
-            part: own if getattr(self, part) is None else getattr(self, part) for part, own in default.items()
-        }
+        return Assumptions(
+            noise=default["noise"] if self.noise is None else self.noise,
+            objective=default["objective"] if self.objective is None else self.objective,
+            satisfaction=default["satisfaction"] if self.satisfaction is None else self.satisfaction,
+        )
 
-    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(self, state: State, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return :math:`Γ(t) − |S|`, or 0 where the context has too little leverage."""
-        growth: Any = self.growth  # set by `bind`
+        growth = self.growth
+        assert growth is not None  # set by `bind`
         budget = growth * user
         if self.samples == "first":
             return budget - sample_size
         d = context.shape[-1]
         # |S| at the last update of the estimates, so that the decision is the same for a whole stay.
-        slack = jnp.maximum(budget - state.sample_size, 0.0)
-        leverage = quadratic_form(state.inverse, context) * (state.sample_size + d) / d
+        sample = cast(SampleState, state)  # `has_leverage`
+        slack = jnp.maximum(budget - sample.sample_size, 0.0)
+        leverage = quadratic_form(sample.inverse, context) * (sample.sample_size + d) / d
         informative = leverage * slack >= jnp.minimum(10.0 * growth, 0.1 * budget)
         return jnp.where(informative, budget - sample_size, 0.0)

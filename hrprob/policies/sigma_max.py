@@ -15,7 +15,7 @@ from hrprob._core.records import set_frozen, with_fields
 from hrprob.numerics.choice import first_largest
 from hrprob.numerics.products import contract
 from hrprob.policies.base import register
-from hrprob.policies.learners import RidgeLearner, norm_of
+from hrprob.policies.learners import RidgeLearner, RidgeState, norm_of
 from hrprob.policies.optimism import Optimist, OptimistState
 from hrprob.policies.radii.theory_constants import variance_max_of
 from hrprob.problem import Problem
@@ -24,7 +24,7 @@ __all__ = ["SigmaMaxUCB"]
 
 
 @register("sigma-max-ucb", static=("divide_by",))
-class SigmaMaxUCB(Optimist, RidgeLearner):
+class SigmaMaxUCB(Optimist[RidgeState], RidgeLearner):  # type: ignore[misc]  # its state contains the estimator's
     """Select the action of largest optimistic lifetime, assuming that every action has the largest variance.
 
     Parameters
@@ -67,8 +67,11 @@ class SigmaMaxUCB(Optimist, RidgeLearner):
             variance_floor=None,
         )
 
-    def select(self, state: OptimistState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(
+        self, state: OptimistState[RidgeState], key: jax.Array, contexts: jax.Array, beta: jax.Array
+    ) -> jax.Array:
         """Return the action of largest index."""
+        assert self.variance_max is not None  # set by `bind`
         value = self.known.value(contract(contexts, state.learned.theta), self.variance_max, beta)
         return first_largest(
             value + self.width.xi(state.width, state.learned) * norm_of(state.inverse, contexts)

@@ -11,14 +11,14 @@ the second the normal–inverse-gamma prior.
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob._core.errors import check_number
-from hrprob._core.records import set_frozen, with_fields
+from hrprob._core.records import set_frozen, set_later, with_fields
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.conjugate import draw_in_ball, prior_precision
 from hrprob.numerics.choice import first_largest
@@ -42,7 +42,7 @@ class NormalState(NamedTuple):
 
 
 @register("thompson-known-variance")
-class ThompsonKnownVariance(Learner):
+class ThompsonKnownVariance(Learner[NormalState]):
     """Thompson sampling over θ with the true φ given: a bound on what knowing the variance gains.
 
     Parameters
@@ -59,7 +59,7 @@ class ThompsonKnownVariance(Learner):
     knows_truth: ClassVar[bool] = True
 
     scale: float = 1.0
-    truth: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    truth: np.ndarray = set_later()
 
     def check(self) -> None:
         """Check the scale."""
@@ -98,7 +98,7 @@ class ThompsonKnownVariance(Learner):
 
 
 @register("thompson-homoscedastic")
-class ThompsonHomoscedastic(Learner):
+class ThompsonHomoscedastic(Learner[NormalState]):
     r"""Thompson sampling over θ and one variance σ² for all contexts.
 
     The prior is :math:`\sigma^2 \sim \text{IG}(a, a f(0))`, with
@@ -120,7 +120,7 @@ class ThompsonHomoscedastic(Learner):
     """
 
     scale: float = 1.0
-    shape: Any = 1.0
+    shape: float = 1.0
     ridge: float = 1.0
 
     def check(self) -> None:
@@ -157,7 +157,9 @@ class ThompsonHomoscedastic(Learner):
             state.squares + seen.squares,
         )
 
-    def predict(self, state: Any, contexts: jax.Array, beta: jax.Array, action: jax.Array) -> Prediction:
+    def predict(
+        self, state: NormalState, contexts: jax.Array, beta: jax.Array, action: jax.Array
+    ) -> Prediction:
         """Return what follows from the posterior mean of θ and the inverse of that of 1/σ²."""
         mean, rest = self._centre(state)
         variance = rest / (self.shape + 0.5 * state.sample_size)

@@ -19,7 +19,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 
@@ -30,16 +30,17 @@ from hrprob.policies.base import register
 from hrprob.policies.learners import WeightedState
 from hrprob.policies.radii.base import Radius
 from hrprob.policies.radii.constant import ConstantWidth
+from hrprob.policies.radii.parameters import RadiusParameters
 from hrprob.policies.weighted_oful import UncertaintyWeighted
 from hrprob.problem import Known
 
 __all__ = ["VarianceThompson"]
 
 
-class Unscaled(Radius):
+class Unscaled(Radius[RadiusParameters]):
     """β = 1: a draw from the normal belief itself."""
 
-    def width(self, policy: Any, known: Known) -> ConstantWidth:
+    def width(self, policy: RadiusParameters, known: Known) -> ConstantWidth:
         """Return 1."""
         return ConstantWidth(1.0)
 

@@ -23,14 +23,13 @@ References
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 
-from hrprob._core.records import record, with_fields
+from hrprob._core.records import record, set_later, with_fields
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Belief, Estimates
 from hrprob.numerics.choice import first_largest
@@ -40,37 +39,39 @@ from hrprob.policies.learners import WeightedLearner, WeightedState
 from hrprob.policies.radii.base import Radii, Radius, Width, check_radius
 from hrprob.policies.radii.constant import Constant
 from hrprob.policies.radii.normal_quantile import NormalQuantile
+from hrprob.policies.radii.parameters import RadiusParameters
 from hrprob.policies.radii.rectangle import largest_value
 from hrprob.problem import Known, Problem
+from hrprob.problem.bounds import Bounds
 
 __all__ = ["HRUCBWeighted"]
 
 
 @record(static=("dimension",))
-class SelfNormalisedWidth(Width):
+class SelfNormalisedWidth(Width[tuple[()], WeightedState]):
     """The radii of the self-normalised bound, each from its own covariance."""
 
-    delta: Any
-    bounds: Any
+    delta: float
+    bounds: Bounds
     dimension: int
 
-    def radii(self, state: Any, learned: WeightedState) -> Radii:
+    def radii(self, state: tuple[()], learned: WeightedState) -> Radii:
         """Return the radii for θ and φ."""
         return Radii(
             self._radius(learned.estimates.theta, self.bounds.theta),
             self._radius(learned.estimates.phi, self.bounds.phi),
         )
 
-    def _radius(self, belief: Belief, bound: Any) -> jax.Array:
+    def _radius(self, belief: Belief, bound: float) -> jax.Array:
         d = self.dimension
         gain = -log_determinant(prior_precision(d, bound) * belief.covariance)
         return jnp.sqrt(2.0 * jnp.log(1.0 / self.delta) + gain) + math.sqrt(d + 2.0)
 
 
-class SelfNormalised(Radius):
+class SelfNormalised(Radius[RadiusParameters]):
     """The self-normalised bound."""
 
-    def width(self, policy: Any, known: Known) -> SelfNormalisedWidth:
+    def width(self, policy: RadiusParameters, known: Known) -> SelfNormalisedWidth:
         """Return the width with the policy's δ."""
         return SelfNormalisedWidth(policy.delta, known.bounds, known.dimension)
 
@@ -103,7 +104,7 @@ class HRUCBWeighted(WeightedLearner):
     delta: float = 0.1
     radius: str = "calibrated"
     xi: float | None = None
-    width: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    width: Width[tuple[()], WeightedState] = set_later()
 
     def check(self) -> None:
         """Check the parameters of the radii."""

@@ -26,15 +26,14 @@ References
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import check_choice
-from hrprob._core.records import record, with_fields
+from hrprob._core.records import record, set_later, with_fields
 from hrprob.estimation.posterior.conjugate import prior_precision
 from hrprob.estimation.weighted import Moments
 from hrprob.numerics.choice import first_largest
@@ -54,17 +53,17 @@ _ROUNDS = 10.0
 
 
 @record(static=("dimension",))
-class PublishedWidth(Width):
+class PublishedWidth(Width[tuple[()], WeightedState]):
     """β_n as published."""
 
-    delta: Any
-    least: Any  # α²
-    share: Any  # γ²
-    noise_bound: Any  # R
-    bound_theta: Any  # R_θ
+    delta: float
+    least: float  # α²
+    share: float  # γ²
+    noise_bound: float  # R
+    bound_theta: float  # R_θ
     dimension: int
 
-    def xi(self, state: Any, learned: WeightedState) -> jax.Array:
+    def xi(self, state: tuple[()], learned: WeightedState) -> jax.Array:
         """Return β_n."""
         d, bound = self.dimension, self.bound_theta
         precision = prior_precision(d, bound)
@@ -76,10 +75,10 @@ class PublishedWidth(Width):
         return 12.0 * spread + 30.0 * ell * self.noise_bound / self.share + jnp.sqrt(precision) * bound
 
 
-class Published(Radius):
+class Published(Radius["UncertaintyWeighted"]):
     """The published radius."""
 
-    def width(self, policy: Any, known: Known) -> PublishedWidth:
+    def width(self, policy: UncertaintyWeighted, known: Known) -> PublishedWidth:
         """Return β with the policy's δ, α, γ and R."""
         return PublishedWidth(
             delta=policy.delta,
@@ -113,14 +112,14 @@ class UncertaintyWeighted(WeightedLearner):
         "constant": Constant(),
     }
 
-    index: Any = "mean"
+    index: str = "mean"
     radius: str = "published"
     delta: float = 0.1
     xi: float | None = None
-    least: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)  # α²
-    share: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)  # γ²
-    noise_bound: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)  # R
-    width: Any = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    least: float = set_later()  # α²
+    share: float = set_later()  # γ²
+    noise_bound: float = set_later()  # R
+    width: Width[tuple[()], WeightedState] = set_later()
 
     def check(self) -> None:
         """Check the index and the parameters of the radius."""

@@ -23,7 +23,7 @@ Examples
 (2, 5)
 """
 
-from hrprob.noise import NORMAL, Mixture, Noise, Normal, StudentT, TruncatedNormal
+from hrprob.noise import NORMAL, Mixture, Noise, Normal, Residuals, StudentT, TruncatedNormal
 from hrprob.problem.bounds import Bounds
 from hrprob.problem.contexts import (
     Ball,
@@ -84,6 +84,7 @@ __all__ = [
     "Objective",
     "Problem",
     "RedrawnLevels",
+    "Residuals",
     "Reward",
     "Satisfaction",
     "SeenLevels",

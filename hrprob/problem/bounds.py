@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hrprob._core.errors import check_number
 from hrprob._core.records import record, set_frozen
 
@@ -20,8 +18,8 @@ class Bounds:
     Bounds(theta=1.0, phi=2.0)
     """
 
-    theta: Any = 1.0
-    phi: Any = 2.0
+    theta: float = 1.0
+    phi: float = 2.0
 
     def __post_init__(self) -> None:
         remedy = "it bounds a norm"

@@ -17,7 +17,6 @@ import csv
 import hashlib
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -82,7 +81,7 @@ def read_levels(field: str, path: str | Path) -> list[float]:
     return levels
 
 
-def check_digest(path: str | Path, wanted: Any) -> str | None:
+def check_digest(path: str | Path, wanted: object) -> str | None:
     """Return the SHA-256 digest of a file, or None if there is no file; raise if it is not ``wanted``."""
     file = Path(path)
     try:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
@@ -33,13 +33,13 @@ __all__ = [
 TRIED_USERS = np.array([*range(1, 65), *(2**k for k in range(7, 13))], dtype=np.uint32)
 
 
-def import_function(function: Any) -> Callable[..., Any]:
+def import_function(function: object) -> Callable[..., ArrayLike]:
     """Return a function, or the one that ``"module:name"`` names."""
     if callable(function):
         return function
     remedy = 'give a function(key, user), or "module:name"; `hrprob run --import` finds modules in the current folder'
     module, colon, name = function.partition(":") if isinstance(function, str) else ("", "", "")
-    if not (module and colon and name):
+    if not (isinstance(function, str) and module and colon and name):
         raise InvalidInput("function", "must be a function", function, remedy)
     check_trusted("function", function)
     try:
@@ -64,12 +64,12 @@ def user_in_words(user: int) -> str:
     return f"warm-up user {user - WARMUP_USERS}" if user >= WARMUP_USERS else f"user {user}"
 
 
-def name_of(function: Any) -> str:
+def name_of(function: object) -> str:
     """Return the name of a function in the form ``"module:name"``."""
     return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
 
-def try_function(function: Callable[..., Any], remedy: str) -> np.ndarray:
+def try_function(function: Callable[..., ArrayLike], remedy: str) -> np.ndarray:
     """Return what a function returns for each of ``TRIED_USERS``, or raise if it fails."""
 
     def one(key: jax.Array, user: jax.Array) -> jax.Array:
@@ -85,7 +85,7 @@ def try_function(function: Callable[..., Any], remedy: str) -> np.ndarray:
             raise InvalidInput("function", "must work for a first user", reason, remedy) from None
 
 
-def call_function(function: Callable[..., Any], source: Source, purpose: Purpose) -> jax.Array:
+def call_function(function: Callable[..., ArrayLike], source: Source, purpose: Purpose) -> jax.Array:
     """Return what a function returns for each user of each trial, (users, trials, ...)."""
     warmup = jnp.uint32(WARMUP_USERS)
 

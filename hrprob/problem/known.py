@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import jax
 
 from hrprob._core.records import record
+from hrprob._core.types import Numbers
+from hrprob.noise import Noise
+from hrprob.problem.bounds import Bounds
+from hrprob.problem.levels import Satisfaction
+from hrprob.problem.links import Link
+from hrprob.problem.objectives import Objective
 from hrprob.problem.stay_rules import StayRules
 
 __all__ = ["Known"]
@@ -37,14 +43,14 @@ class Known:
 
     dimension: int
     actions: int
-    link: Any
-    noise: Any
-    objective: Any
-    bounds: Any
-    satisfaction: Any
-    users: Any
+    link: Link
+    noise: Noise
+    objective: Objective
+    bounds: Bounds
+    satisfaction: Satisfaction
+    users: float
 
-    def value(self, u: Any, w: Any, beta: Any) -> Any:
+    def value(self, u: Numbers, w: Numbers, beta: Numbers) -> jax.Array:
         """Return the value of an action: with the lifetime objective, h_β(u, w).
 
         Where levels are not seen ``beta`` is NaN, and the value is a mean over them.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hrprob._core.registry import Registry
 from hrprob.noise import NOISES
 from hrprob.problem.contexts import CONTEXTS
@@ -13,7 +11,7 @@ from hrprob.problem.objectives import OBJECTIVES
 
 __all__ = ["PARTS"]
 
-PARTS: dict[str, Registry[Any]] = {
+PARTS: dict[str, Registry[object]] = {
     "link": LINKS,
     "noise": NOISES,
     "objective": OBJECTIVES,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
+import jax
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_count, check_vector
 from hrprob._core.records import record, set_frozen
+from hrprob._core.types import AsWritten, Numbers
 from hrprob.noise import NORMAL, Noise
 from hrprob.problem.bounds import Bounds
 from hrprob.problem.contexts import Contexts, Finite, Sphere
@@ -69,8 +70,8 @@ class Problem:
     hrprob._core.errors.InvalidInput: `theta` must have norm at most bounds.theta = 1, got 1.2728: shorten it, ...
     """
 
-    theta: Any = (0.6, 0.5, 0.5, 0.3)
-    phi: Any = (0.5, 0.2, 0.8, 0.9)
+    theta: AsWritten = (0.6, 0.5, 0.5, 0.3)
+    phi: AsWritten = (0.5, 0.2, 0.8, 0.9)
     link: Affine = Affine()
     noise: Noise = NORMAL
     objective: Objective = Lifetime()
@@ -109,7 +110,7 @@ class Problem:
         """d, the length of a context."""
         return int(self.theta.shape[0])
 
-    def value(self, u: Any, w: Any, beta: Any) -> Any:
+    def value(self, u: Numbers, w: Numbers, beta: Numbers) -> jax.Array:
         """Return the true value of an action of mean ``u`` and variance ``w`` for a user of level ``beta``."""
         return self.rules.value(u, w, beta)
 
@@ -137,6 +138,6 @@ class Problem:
             users=float(users),
         )
 
-    def replace(self, **changes: Any) -> Problem:
+    def replace(self, **changes: AsWritten) -> Problem:
         """Return a copy with some fields changed, checked again."""
         return dataclasses.replace(self, **changes)

@@ -8,7 +8,6 @@ can be repeated and a changed file is noticed.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -37,7 +36,7 @@ def position(users: jax.Array, length: int) -> jax.Array:
     return (number % jnp.uint32(length)).astype(jnp.int32)
 
 
-def path_and_digest(data: Any, sha256: Any) -> tuple[str | None, str | None]:
+def path_and_digest(data: object, sha256: object) -> tuple[str | None, str | None]:
     """Return the path and the SHA-256 digest if ``data`` names a file; of numbers, None and None."""
     if isinstance(data, str | Path):
         return str(data), check_digest(data, sha256)
@@ -54,7 +53,9 @@ def repetition_note(field: str, array: np.ndarray, path: str | None, users: int)
     return f"{count} user{'' if count == 1 else 's'} in {path or field}, repeated"
 
 
-def describe_sequence(field: str, array: np.ndarray, path: str | None, sha256: str | None) -> dict[str, Any]:
+def describe_sequence(
+    field: str, array: np.ndarray, path: str | None, sha256: str | None
+) -> dict[str, object]:
     """Return a sequence as plain data: its file, its numbers, or its shape if it is long."""
     if path is not None:
         return {field: path, "sha256": sha256}

@@ -7,14 +7,16 @@ An action of mean u and variance w earns g per round and has the value v = g·E[
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import jax.numpy as jnp
 
 from hrprob import lifetime
 from hrprob._core.precision import float64
 from hrprob._core.records import record
-from hrprob.problem.objectives import total
+from hrprob._core.types import Number, Numbers
+from hrprob.noise import Noise
+from hrprob.problem.levels import Satisfaction
+from hrprob.problem.objectives import Objective, total
 
 __all__ = ["StayRules"]
 
@@ -27,17 +29,17 @@ class StayRules:
     the engine.
     """
 
-    noise: Any
-    satisfaction: Any
-    objective: Any
+    noise: Noise
+    satisfaction: Satisfaction
+    objective: Objective
 
-    def value(self, u: Any, w: Any, beta: Any) -> Any:
+    def value(self, u: Numbers, w: Numbers, beta: Numbers) -> jax.Array:
         """Return the value v of one action for a whole stay: with the lifetime objective, h_β(u, w)."""
         rounds = self.satisfaction.rounds(u, w, beta, self.noise)
         return total(self.objective.earning(u, w, self.noise), rounds)
 
     @float64
-    def round_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
+    def round_cost(self, best: Number, value: Number, u: Numbers, w: Numbers, beta: Numbers) -> jax.Array:
         """Return the cost of one round of an action, where actions may change from round to round.
 
         It is :func:`hrprob.lifetime.round_cost` with the user's own probability of reneging p. Where the level is
@@ -58,7 +60,7 @@ class StayRules:
             return best * probability - earning
         return lifetime.round_cost(best, value, probability, earning)
 
-    def rest_cost(self, best: Any, value: Any, u: Any, w: Any, beta: Any) -> Any:
+    def rest_cost(self, best: Number, value: Number, u: Numbers, w: Numbers, beta: Numbers) -> jax.Array:
         """Return the expected cost of the rest of a stay in which the action is kept; see :meth:`round_cost`."""
         if self.satisfaction.value_is_mean:
             earned = total(self.objective.earning(u, w, self.noise), lifetime.h(u, w, beta, self.noise))

@@ -10,7 +10,7 @@ above half the difference that the bounds have, and fails if it lies below.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,10 +18,12 @@ import numpy as np
 
 from hrprob._core.formatting import format_number
 from hrprob._core.precision import double_precision
+from hrprob._core.types import PyTree
 from hrprob.comparison.estimates import estimate, trials_needed, verdict_above
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.problem import Problem
+from hrprob.problem.links import AffineLink
 from hrprob.reproduce.claims import Claim
 
 __all__ = ["Errors", "measure_errors", "remark_2"]
@@ -65,7 +67,14 @@ def _sample(problem: Problem, rng: np.random.Generator, n: int) -> tuple[np.ndar
 
 
 @partial(jax.jit, static_argnames="sizes")
-def _errors(theta: Any, phi: Any, link: Any, contexts: Any, outcomes: Any, sizes: tuple[int, ...]) -> Any:
+def _errors(
+    theta: jax.Array,
+    phi: jax.Array,
+    link: AffineLink,
+    contexts: jax.Array,
+    outcomes: jax.Array,
+    sizes: tuple[int, ...],
+) -> PyTree:
     """Return the errors of θ̂ and φ̂, of shape (2, replications, sizes)."""
 
     def of_one(x: jax.Array, r: jax.Array) -> jax.Array:

@@ -14,6 +14,7 @@ import numpy as np
 from hrprob.io.config import Experiment
 from hrprob.policies import HRUCB
 from hrprob.policies.base import Policy
+from hrprob.policies.radii.constant import ConstantWidth
 from hrprob.problem import Problem
 from hrprob.reproduce.published import published_curves
 from hrprob.simulation.engine import simulate
@@ -57,7 +58,9 @@ def _with_width(policy: Policy, problem: Problem, users: int) -> Policy:
     """Return the policy with the ξ that it has in a run of ``users`` users."""
     if not isinstance(policy, HRUCB):
         return policy
-    xi = float(policy.bind(problem, users).width.value)
+    width = policy.bind(problem, users).width
+    assert isinstance(width, ConstantWidth)  # as the released radius is
+    xi = float(width.value)
     return HRUCB(
         growth=policy.growth,
         ridge=policy.ridge,

@@ -82,7 +82,18 @@ PARTS = {
     "index": Part(
         "index.toml",
         "index",
-        {"index": ("paper", "corrected", "computed-constants", "released", "greedy", "random")},
+        {
+            "index": (
+                "paper",
+                "corrected",
+                "computed-constants",
+                "likelihood-ratio",
+                "released",
+                "calibrated",
+                *_GREEDY_THOMPSON,
+                "random",
+            )
+        },
     ),
 }
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 from hrprob import plot
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import format_number
+from hrprob._core.parallel import in_background
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.io import run_cache
 from hrprob.io.config import Experiment, resolved
@@ -27,13 +29,14 @@ from hrprob.io.summary import summary
 from hrprob.policies import CMDP, HRUCB
 from hrprob.reproduce.claims import LEAST_TRIALS, LEAST_USERS, Claim, claims
 from hrprob.reproduce.cmdp_counts import COUNTED_TRIALS, CMDPCounts, count
-from hrprob.reproduce.convergence import remark_2
+from hrprob.reproduce.convergence import Errors, measure_errors, remark_2
 from hrprob.reproduce.curves import CurveVerdict, compare_curves
 from hrprob.reproduce.figure_1 import figure_1
 from hrprob.reproduce.first_user import FirstUser, first_users
 from hrprob.reproduce.page import verdicts_in_words, write_page
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.regret_figures import figure_2, figure_index
+from hrprob.reproduce.validity_figure import figure_validity
 from hrprob.scheduling.opening import open_scheduler
 from hrprob.simulation.engine import simulate
 from hrprob.simulation.tasks import Scheduler
@@ -58,7 +61,7 @@ class Reproduction(NamedTuple):
         """Return all verdicts in words, each with whether it agrees with the paper; None where it is undecided."""
         return verdicts_in_words(self.curves, self.claims, self.first_users)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return curves, verdicts, claims and the summaries of all runs, as ``summary.json`` has them."""
         return {
             "curves": [_plain(point._asdict()) for curve in self.curves for point in curve.points],
@@ -79,7 +82,7 @@ def reproduce(
     quick: bool = False,
     resume: bool = False,
     scheduler: str | Scheduler | None = None,
-    prepare: Callable[[], Any] | None = None,
+    prepare: Callable[[], object] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> Reproduction:
@@ -117,37 +120,50 @@ def reproduce(
     with run_cache.staged_with_parts(out, "reproduce", experiments, resume=resume) as folder:
         if quick:
             say("QUICK: too few users and trials to compare anything; this only shows that it works.")
-        with open_scheduler(scheduler, prepare=prepare) as opened:
-            place = None if scheduler is None else opened
-            runs = run_cache.load_or_play(experiments, folder, say, progress, place)
-        say("drawing and deciding")
-        reproduction, drawn = _decide_and_draw(runs, experiments, panels, say)
-        for name, figure in drawn.items():
-            plot.save(figure, folder.result, name)
+        with in_background() as submit:
+            apart = Apart(
+                submit(_first_users, experiments),
+                submit(_cmdp_counts, experiments),
+                submit(_errors, experiments),
+            )
+            with open_scheduler(scheduler, prepare=prepare) as opened:
+                place = None if scheduler is None else opened
+                runs = run_cache.load_or_play(experiments, folder, say, progress, place)
+            say("drawing and deciding")
+            by_setting = {setting: _by_panel(runs, setting, panels) for setting in _SETTINGS}
+            with plot.save_in_background() as save:
+                drawn = _draw(by_setting, runs, experiments)
+                for name, figure in drawn.items():
+                    save(figure, folder.result, name)
+                reproduction = _decide(runs, by_setting, experiments, apart, say)
         _write(folder.result, reproduction, list(drawn), experiments, quick, started)
     return reproduction
 
 
-def _decide_and_draw(
+class Apart(NamedTuple):
+    """What is measured apart from the runs, and beside them; nothing where a reproduction is too small to decide."""
+
+    first_users: Future[list[FirstUser]]
+    cmdp_counts: Future[dict[str, CMDPCounts]]
+    errors: Future[Errors | None]
+
+
+def _decide(
     runs: dict[str, xarray.Dataset],
+    by_setting: dict[str, dict[str, xarray.Dataset]],
     experiments: dict[str, Experiment],
-    panels: Sequence[str],
+    apart: Apart,
     say: Callable[[str], None],
-) -> tuple[Reproduction, dict[str, Figure]]:
-    by_setting = {setting: _by_panel(runs, setting, panels) for setting in _SETTINGS}
+) -> Reproduction:
     decided = _large_enough(experiments)
     if not decided:
         say(f"no verdicts: they take {format_number(LEAST_USERS)} users and {LEAST_TRIALS} trials at least")
-    reproduction = Reproduction(
+    return Reproduction(
         runs,
         compare_curves(by_setting["released"]),
-        _claims(by_setting, experiments) if decided else [],
-        first_users(experiments["released"]) if decided and "released" in experiments else [],
+        _claims(by_setting, experiments, apart) if decided else [],
+        apart.first_users.result(),
     )
-    drawn = _draw(by_setting)
-    if "index" in runs:
-        drawn["index"] = figure_index(runs["index"], _bounds(experiments["index"], runs["index"]))
-    return reproduction, drawn
 
 
 def _experiments(panels: Sequence[str], sizes: dict[str, int | None], quick: bool) -> dict[str, Experiment]:
@@ -168,20 +184,31 @@ def _large_enough(experiments: dict[str, Experiment]) -> bool:
 
 
 def _claims(
-    by_setting: dict[str, dict[str, xarray.Dataset]],
-    experiments: dict[str, Experiment],
+    by_setting: dict[str, dict[str, xarray.Dataset]], experiments: dict[str, Experiment], apart: Apart
 ) -> list[Claim]:
     """Return all claims, decided in every setting that was played."""
     decided: list[Claim] = []
     for setting, found in by_setting.items():
-        counts = _cmdp_counts(experiments["text"]) if setting == "text" and "b" in found else {}
+        counts = apart.cmdp_counts.result() if setting == "text" and "b" in found else {}
         decided += claims(_SETTINGS[setting], found, counts)
-    return [*decided, remark_2(next(iter(experiments.values())).problem)]
+    return [*decided, remark_2(next(iter(experiments.values())).problem, apart.errors.result())]
 
 
-def _cmdp_counts(experiment: Experiment) -> dict[str, CMDPCounts]:
-    """Return how often each CMDP knew its actions, in the first trials of the experiment."""
+def _first_users(experiments: dict[str, Experiment]) -> list[FirstUser]:
+    """Return how probable the published values at user 1 are."""
+    if "released" not in experiments or not _large_enough(experiments):
+        return []
+    return first_users(experiments["released"])
+
+
+def _cmdp_counts(experiments: dict[str, Experiment]) -> dict[str, CMDPCounts]:
+    """Return how often each CMDP as the text has it knew its actions, in the first trials of the experiment."""
+    if "text" not in experiments or not _large_enough(experiments):
+        return {}
+    experiment = experiments["text"]
     policies = {name: policy for name, policy in experiment.policies.items() if isinstance(policy, CMDP)}
+    if not policies:
+        return {}
     # Played again, for a stored run does not have every user; trials are the same however many there are.
     run = simulate(
         experiment.problem,
@@ -192,6 +219,13 @@ def _cmdp_counts(experiment: Experiment) -> dict[str, CMDPCounts]:
         keep="all",
     )
     return {name: count(experiment.problem, policy, run, name) for name, policy in policies.items()}
+
+
+def _errors(experiments: dict[str, Experiment]) -> Errors | None:
+    """Return the errors of both estimators, for Remark 2."""
+    if not _large_enough(experiments):
+        return None
+    return measure_errors(next(iter(experiments.values())).problem)
 
 
 def _by_panel(
@@ -209,12 +243,19 @@ def _by_panel(
     return by_panel
 
 
-def _draw(by_setting: dict[str, dict[str, xarray.Dataset]]) -> dict[str, Figure]:
+def _draw(
+    by_setting: dict[str, dict[str, xarray.Dataset]],
+    runs: dict[str, xarray.Dataset],
+    experiments: dict[str, Experiment],
+) -> dict[str, Figure]:
     drawn = {"figure1": figure_1()}
     for setting, title in _SETTINGS.items():
         if by_setting[setting]:
             published = setting == "released"
             drawn[f"figure2-{setting}"] = figure_2(title, by_setting[setting], published=published)
+    if "index" in runs:
+        drawn["index"] = figure_index(runs["index"], _bounds(experiments["index"], runs["index"]))
+        drawn["validity"] = figure_validity(runs["index"])
     return drawn
 
 
@@ -271,7 +312,7 @@ def _write(
     write_manifest(folder, facts | environment())
 
 
-def _curve(curve: CurveVerdict) -> dict[str, Any]:
+def _curve(curve: CurveVerdict) -> dict[str, object]:
     return {
         "panels": curve.panels,
         "policy": curve.policy,
@@ -284,7 +325,7 @@ def _curve(curve: CurveVerdict) -> dict[str, Any]:
     }
 
 
-def _plain(numbers: dict[str, Any]) -> dict[str, Any]:
+def _plain(numbers: dict[str, object]) -> dict[str, object]:
     """Return numbers with None for those that JSON cannot hold."""
     return {
         name: finite_or_none(value) if isinstance(value, float) else value for name, value in numbers.items()

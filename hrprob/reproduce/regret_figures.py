@@ -35,6 +35,8 @@ LABELS = {
     "corrected": r"$\xi$ corrected",
     "computed-constants": r"$\xi$ with $C_3, C_4$ computed",
     "released": r"$\xi$ released",
+    "calibrated": r"$\xi$ calibrated",
+    "likelihood-ratio": "likelihood-ratio set",
 }
 
 # One look per policy, the same in every panel; policies that the paper left out are dark or grey.
@@ -52,6 +54,8 @@ _LOOKS = {
         "corrected": 2,
         "computed-constants": 4,
         "released": 5,
+        "likelihood-ratio": 1,
+        "calibrated": 3,
     }.items()
 } | {
     "cmdp-with-beta": Look("#8C510A", "--", "v"),
@@ -141,8 +145,13 @@ def _shown(name: str, panel: str) -> bool:
     return any(name in part.panels.get(panel, ()) for part in PARTS.values())
 
 
+def _in_thousands(users: float, _: int) -> str:
+    # A function of the module: figures are sent to the process that writes them.
+    return f"{users / 1000:g}"
+
+
 def _thousands(axes: Axes, last: float) -> None:
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda users, _: f"{users / 1000:g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(_in_thousands))
     if last >= 10000:
         axes.xaxis.set_major_locator(MultipleLocator(10000 if last <= 40000 else last // 4000 * 1000))
 

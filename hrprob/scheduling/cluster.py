@@ -12,7 +12,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import dask
 import distributed
@@ -58,7 +58,7 @@ class DaskScheduler:
         client: distributed.Client,
         *,
         modules: Sequence[str] = (),
-        prepare: Callable[[], Any] | None = None,
+        prepare: Callable[[], object] | None = None,
         processes: int | None = None,
     ) -> None:
         self._client, self._processes = client, processes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob.simulation.tasks import InProcess, Scheduler
@@ -20,7 +19,7 @@ def open_scheduler(
     place: str | Scheduler | None,
     *,
     modules: Sequence[str] = (),
-    prepare: Callable[[], Any] | None = None,
+    prepare: Callable[[], object] | None = None,
 ) -> Iterator[Scheduler]:
     """Give the scheduler that a text names; processes that it started end with the context.
 

@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from hrprob.io.unfinished import versions
 from hrprob.simulation.tasks import Job
@@ -22,14 +22,14 @@ class Preparation(NamedTuple):
 
     modules: tuple[str, ...]  # it imports these
     folder: str  # where they may lie
-    prepare: Callable[[], Any] | None  # it calls this
+    prepare: Callable[[], object] | None  # it calls this
 
 
 class Done(NamedTuple, Generic[R]):
     """A task that a worker has played."""
 
     result: R
-    versions: Mapping[str, Any]  # of the libraries and of hrprob's own code there
+    versions: Mapping[str, object]  # of the libraries and of hrprob's own code there
 
 
 def play_in_worker(task: Job[R], preparation: Preparation, threads: int) -> Done[R]:

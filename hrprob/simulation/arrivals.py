@@ -6,7 +6,7 @@ block of trials, and every policy meets the same. The trials are on the last axi
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ import numpy as np
 from hrprob._core.compiled import program
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Source
+from hrprob._core.types import PyTree
 from hrprob.lifetime import oracle
 from hrprob.problem.problem import Problem
 
@@ -47,9 +48,9 @@ class Arrivals(NamedTuple):
             *[(actions,)] * 3,
             (),
         ]
-        numbers: Any = jax.ShapeDtypeStruct((users,), np.dtype(np.uint32))
-        floats: Any = [jax.ShapeDtypeStruct((users, *shape, trials), np.dtype(float)) for shape in inner]
-        return cls(numbers, *floats)
+        numbers = jax.ShapeDtypeStruct((users,), np.dtype(np.uint32))
+        floats = [jax.ShapeDtypeStruct((users, *shape, trials), np.dtype(float)) for shape in inner]
+        return cls(numbers, *floats)  # type: ignore[arg-type]  # shapes stand for the arrays
 
 
 def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> Arrivals:
@@ -102,7 +103,7 @@ def noise_of_rounds(
 
 
 @program()
-def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> Any:
+def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> PyTree:
     source = Source(keys, users)
     return (
         problem.contexts.draw(source, problem.dimension),
@@ -112,7 +113,7 @@ def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array)
 
 
 @program()
-def _arrive(problem: Problem, users: jax.Array, drawn: Any, beta: jax.Array, noise: jax.Array) -> Arrivals:
+def _arrive(problem: Problem, users: jax.Array, drawn: PyTree, beta: jax.Array, noise: jax.Array) -> Arrivals:
     contexts = problem.contexts.place(drawn)
     mean = _along(contexts, problem.theta)
     variance = problem.link(_along(contexts, problem.phi))

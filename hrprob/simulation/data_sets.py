@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
 from hrprob._core.records import record, with_fields
+from hrprob._core.types import PyTree, State
 from hrprob.observations import Data, Rounds, Stays
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem import Problem
@@ -54,6 +55,7 @@ __all__ = [
     "check_policy",
     "check_users",
     "gather",
+    "gather_blocks",
     "gather_jobs",
 ]
 
@@ -102,17 +104,17 @@ class _Record:
 
     single: int
 
-    def __call__(self, seen: Seen, state: Any) -> _Recorded:
+    def __call__(self, seen: Seen, state: PyTree) -> _Recorded:
         stay = Stays(seen.context, seen.sampled, seen.total, seen.squares)
         return _Recorded(stay, seen.played, seen.outcomes[: self.single])
 
 
 @record(static=("eager",))
-class CappedPolicy(Policy):
+class CappedPolicy(Policy[State]):
     """A policy that observes at most ``cap`` rounds of a stay, a stopping rule known beforehand."""
 
-    inner: Any = None
-    cap: Any = math.inf
+    inner: Policy[State] = None  # type: ignore[assignment]  # always given
+    cap: float = math.inf
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the same around the policy for this problem."""
@@ -124,16 +126,16 @@ class CappedPolicy(Policy):
             raise InvalidInput("policy", "must have no pauses", inner.kind, remedy)
         return with_fields(super().bind(problem, users), inner=inner)
 
-    def init(self) -> Any:
+    def init(self) -> State:
         """Return the policy's first state."""
         return self.inner.init()
 
-    def select(self, state: Any, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def select(self, state: State, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the policy's choice."""
         action: jax.Array = self.inner.select(state, key, contexts, beta)
         return action
 
-    def update(self, state: Any, seen: Seen) -> Any:
+    def update(self, state: State, seen: Seen) -> State:
         """Let the policy learn from the first rounds.
 
         How long the stay went on after them would tell the policy more than the data do.
@@ -143,11 +145,11 @@ class CappedPolicy(Policy):
         )
         return self.inner.update(state, heard)
 
-    def depart(self, state: Any, user: jax.Array) -> Any:
+    def depart(self, state: State, user: jax.Array) -> State:
         """Return the policy's state once the user has left."""
         return self.inner.depart(state, user)
 
-    def quota(self, state: Any, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
+    def quota(self, state: State, sample_size: jax.Array, user: jax.Array, context: jax.Array) -> jax.Array:
         """Return the policy's own quota, or the cap."""
         return jnp.minimum(self.inner.quota(state, sample_size, user, context), self.cap)
 
@@ -206,6 +208,7 @@ class GatherJob(NamedTuple):
     seed: int
     fresh: int
     enough: float
+    singles: bool
 
     @property
     def size(self) -> int:
@@ -230,8 +233,17 @@ class GatherJob(NamedTuple):
                 trial_keys(self.seed, self.numbers),
                 _schedule(self.problem, self.users, self.sets),
             )
+            observe = _Record(CAP if self.singles else 0)
             played = _play(
-                self.problem, self.policy, self.truths, keys, schedule, self.fresh, self.enough, report
+                self.problem,
+                self.policy,
+                self.truths,
+                keys,
+                schedule,
+                observe,
+                self.fresh,
+                self.enough,
+                report,
             )
             return jax.tree.map(lambda leaf: np.asarray(leaf)[: self.real], played)
 
@@ -241,7 +253,7 @@ class GatherJob(NamedTuple):
 
     def unpack(self, arrays: Mapping[str, np.ndarray]) -> DataSets:
         """Return the data sets that were packed."""
-        nothing: Any = 0
+        nothing: PyTree = 0
         blank = DataSets(Truths(nothing, nothing), Stays(*[nothing] * 4), *[nothing] * 5)
         return unpack_tree(blank, arrays)
 
@@ -256,21 +268,43 @@ def gather_jobs(
     cap: float = CAP,
     fresh: int = 0,
     enough: float = math.inf,
+    singles: bool | None = None,
 ) -> list[GatherJob]:
     """Return the jobs that together make what :func:`gather` returns, some data sets each: long ones need not be held all at once.
 
-    A job ends early once ``enough`` rounds have been recorded in each of its data sets.
+    A job ends early once ``enough`` rounds have been recorded in each of its data sets. ``singles`` says whether
+    the outcomes of the first rounds are recorded one by one; by default those of at most a thousand users are.
     """
     check_policy(policy)
     sets = len(truths.theta)
     capped = CappedPolicy(inner=with_fields(policy, warmup=0), cap=float(cap))
+    one_by_one = users <= _MOST_USERS_WITH_SINGLES if singles is None else singles
 
     def job(numbers: np.ndarray) -> GatherJob:
         # The last block is filled up, so that all have one shape.
         block = Truths(*(np.asarray(leaf)[np.minimum(numbers, sets - 1)] for leaf in truths))
-        return GatherJob(problem, capped, block, numbers, sets, users, seed, fresh, enough)
+        return GatherJob(problem, capped, block, numbers, sets, users, seed, fresh, enough, one_by_one)
 
     return [job(numbers) for numbers in _schedule(problem, users, sets).blocks]
+
+
+def gather_blocks(
+    problem: Problem,
+    policy: Policy,
+    truths: Truths,
+    *,
+    users: int,
+    seed: int,
+    cap: float = CAP,
+    enough: float = math.inf,
+    singles: bool | None = None,
+    report: Callable[[int], None] = lambda users: None,
+) -> Iterator[DataSets]:
+    """Yield what the jobs of :func:`gather_jobs` return, played in threads of this process."""
+    jobs = gather_jobs(
+        problem, policy, truths, users=users, seed=seed, cap=cap, enough=enough, singles=singles
+    )
+    yield from SideBySide().run("data sets", jobs, report)
 
 
 def _schedule(problem: Problem, users: int, sets: int) -> Schedule:
@@ -284,6 +318,7 @@ def _play(
     truths: Truths,
     keys: Keys,
     schedule: Schedule,
+    observe: _Record,
     fresh: int,
     enough: float,
     report: Callable[[int], None],
@@ -291,7 +326,6 @@ def _play(
     """Return the data sets of one block."""
     users, sets = schedule.users, schedule.block_size
     bound, own = bind_to_each(policy, problem, truths, users)
-    observe = _Record(CAP if users <= _MOST_USERS_WITH_SINGLES else 0)
     play, true = Play(problem, bound, keys, users, own=own, observe=observe), with_truths(problem, truths)
     parts, recorded = [], np.zeros(sets)
     for chunk, piece in play_block(true, play, keys, schedule, sets):

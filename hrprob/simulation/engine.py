@@ -30,7 +30,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -51,7 +51,7 @@ from hrprob.simulation.schedule import MOST_TRIALS_IN_BLOCK, Chunk, Schedule, ar
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["bind", "check_policy", "check_problem", "named", "simulate"]
+__all__ = ["bind", "check_policy", "check_problem", "compile_programs", "named", "simulate"]
 
 T = TypeVar("T")
 
@@ -133,22 +133,45 @@ def simulate(
         bound = {name: bind(name, policy, problem, users) for name, policy in chosen.items()}
         for line in slow_policies(bound, users, trials):
             report.note(line)
-        schedule = Schedule(
-            problem,
-            users=users,
-            trials=numbers,
-            warmup=max(policy.warmup for policy in bound.values()),
-            block=MOST_TRIALS_IN_BLOCK if block is None else block,
-        )
+        schedule = _schedule(problem, bound, users, numbers, block)
         _play(problem, bound, schedule, workers or os.cpu_count() or 1, recorder, report, store)
     return recorder.dataset(chosen)
+
+
+def compile_programs(
+    problem: Problem, policies: Mapping[str, Policy], users: int, trials: range, block: int | None = None
+) -> None:
+    """Compile what serves the users of a run, so that a later :func:`simulate` of it need not wait.
+
+    Raises
+    ------
+    InvalidInput
+        If a policy cannot be bound to the problem, as :func:`simulate` would.
+    """
+    bound = {name: bind(name, policy, problem, users) for name, policy in policies.items()}
+    schedule = _schedule(problem, bound, users, trials, block)
+    keys = trial_keys(0, schedule.blocks[0])
+    for policy in bound.values():
+        Play(problem, policy, keys, users).prepare(problem, schedule).result()
+
+
+def _schedule(
+    problem: Problem, bound: Mapping[str, Policy], users: int, trials: range, block: int | None
+) -> Schedule:
+    return Schedule(
+        problem,
+        users=users,
+        trials=trials,
+        warmup=max(policy.warmup for policy in bound.values()),
+        block=MOST_TRIALS_IN_BLOCK if block is None else block,
+    )
 
 
 def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[str, Policy]:
     """Return the policies by name; without one, a policy goes by its kind."""
     # Anything may be passed: the annotation is what is checked here.
-    given: Any = [policies] if isinstance(policies, Policy) else policies
-    chosen: dict[Any, Any] = {}
+    given: object = [policies] if isinstance(policies, Policy) else policies
+    chosen: dict[object, object] = {}
     if isinstance(given, Mapping):
         chosen = dict(given)
     elif not isinstance(given, Iterable) or isinstance(given, str | bytes):
@@ -170,10 +193,12 @@ def named(policies: Mapping[str, Policy] | Sequence[Policy] | Policy) -> dict[st
         if not isinstance(name, str) or not name:
             raise InvalidInput("policies", "must go by names of text", name, "quote it")
         check_policy(policy, "policies", "must be policies", f"see {name!r}; ")
-    return chosen
+    return cast(dict[str, Policy], chosen)
 
 
-def check_policy(policy: Any, field: str = "policy", must: str = "must be a policy", where: str = "") -> None:
+def check_policy(
+    policy: object, field: str = "policy", must: str = "must be a policy", where: str = ""
+) -> None:
     """Raise unless it is a policy."""
     if isinstance(policy, type) and issubclass(policy, Policy):
         raise InvalidInput(field, must, policy, f"call it: {policy.__name__}()")
@@ -181,7 +206,7 @@ def check_policy(policy: Any, field: str = "policy", must: str = "must be a poli
         raise InvalidInput(field, must, policy, f"{where}`hrprob policies` lists them")
 
 
-def check_problem(problem: Any) -> None:
+def check_problem(problem: object) -> None:
     """Raise unless it is a problem."""
     if not isinstance(problem, Problem):
         raise InvalidInput("problem", "must be a Problem", problem, "for example hrprob.Problem()")
@@ -286,7 +311,7 @@ def _pieces(play: Play, chunk: Chunk) -> list[Piece]:
     return list(play.advance(chunk))
 
 
-def _timed(function: Callable[..., T], *args: Any) -> tuple[T, float]:
+def _timed(function: Callable[..., T], *args: object) -> tuple[T, float]:
     """Call ``function`` in this thread, in double precision; return its result and the seconds it took."""
     with double_precision():
         start = time.perf_counter()

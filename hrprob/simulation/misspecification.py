@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import numpy as np
 import xarray
 
 from hrprob._core.records import describe
+from hrprob._core.types import Decoded
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 
 __all__ = ["as_json", "beliefs_in_words", "misspecified", "short_beliefs"]
 
 
-def misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, Any]:
+def misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, dict[str, Decoded]]:
     """Return the policies that assume a part of the problem to be other than it is, and what they assume.
 
     Examples
@@ -27,7 +27,7 @@ def misspecified(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, 
     >>> misspecified(hrprob.Problem(), {"right": hrprob.Greedy(), "wrong": wrong})
     {'wrong': {'noise': {'kind': 'student-t', 'df': 5.0}}}
     """
-    beliefs: dict[str, Any] = {}
+    beliefs: dict[str, dict[str, Decoded]] = {}
     for name, policy in policies.items():
         for part, belief in policy.assumptions(problem).items():
             truth = getattr(problem, part)
@@ -81,12 +81,12 @@ def _differences(result: xarray.Dataset) -> dict[str, dict[str, tuple[str, str]]
     }
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """Return data as JSON: arrays as lists, values that it does not know by kind and numbers."""
     return json.dumps(value, ensure_ascii=False, default=_plain)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         return np.asarray(value).tolist()
     leaves = jax.tree.leaves(value)
@@ -95,7 +95,7 @@ def _plain(value: Any) -> Any:
     return {"kind": type(value).__name__, "values": leaves}
 
 
-def _difference_in_words(belief: Any, truth: Any) -> tuple[str, str]:
+def _difference_in_words(belief: object, truth: object) -> tuple[str, str]:
     """Return what a policy assumes of a part of the problem, and the truth: their kinds, or where these agree the fields that differ.
 
     Examples
@@ -120,7 +120,7 @@ def _difference_in_words(belief: Any, truth: Any) -> tuple[str, str]:
     return f"{kinds[0]} ({wrong})", f"{kinds[1]} ({right})"
 
 
-def _inner_distribution(part: dict[str, Any]) -> dict[str, Any]:
+def _inner_distribution(part: dict[str, object]) -> dict[str, object]:
     """Return the distribution inside a noise of kind "distribution", whose kind says nothing; else the part itself.
 
     Examples

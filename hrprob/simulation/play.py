@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import jax
 import numpy as np
 
+from hrprob._core.compiled import Ready
 from hrprob._core.errors import InvalidInput
 from hrprob._core.parallel import side_by_side
 from hrprob._core.random_numbers import trial_keys
+from hrprob._core.types import PyTree
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import Arrivals
 from hrprob.simulation.programs import Carry, Keys, Observer, Played, advance, begin, fit_keys
 from hrprob.simulation.schedule import Chunk, Schedule, arriving
@@ -36,7 +39,12 @@ class Piece(NamedTuple):
     lifetime: np.ndarray  # (users, trials) rounds played
     cost: np.ndarray  # (users, trials) pseudo regret of each user
     regret: np.ndarray  # (users, trials) cumulative pseudo regret
-    observed: Any  # what the observer returned, each (users, ..., trials)
+    observed: PyTree  # what the observer returned, each (users, ..., trials)
+
+
+class _Options(TypedDict):
+    warms: bool
+    observe: Observer | None
 
 
 class Play:
@@ -88,7 +96,7 @@ class Play:
         self._carry: Carry = begin(policy, keys, own)
 
     @property
-    def state(self) -> Any:
+    def state(self) -> PyTree:
         """The policy's state after the last user served."""
         return self._carry.learning.state
 
@@ -103,7 +111,7 @@ class Play:
             jax.tree.structure(self._carry), [jax.device_put(leaf) for leaf in leaves]
         )
 
-    def prepare(self, problem: Problem, schedule: Schedule) -> Future[Any]:
+    def prepare(self, problem: Problem, schedule: Schedule) -> Future[Ready]:
         """Compile the program that serves the chunks of a schedule; the future is done when it is ready."""
         shapes = Arrivals.shapes(problem, schedule.chunk_size, schedule.block_size)
         return advance.prepare(*self._arguments(shapes, 0, 0), **self._options)
@@ -136,11 +144,13 @@ class Play:
         self._carry, played = advance(*self._arguments(chunk.arrived, low, high), **self._options)
         return played
 
-    def _arguments(self, arrived: Arrivals, low: int, high: int) -> Any:
+    def _arguments(
+        self, arrived: Arrivals, low: int, high: int
+    ) -> tuple[StayRules, Policy, Keys, Carry, Arrivals, int, int, OwnNumbers]:
         return self._rules, self._policy, self._keys, self._carry, arrived, low, high, self._own
 
     @property
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> _Options:
         return {"warms": self._policy.warmup > 0, "observe": self._observe}
 
     def _pause(self, user: int) -> None:
@@ -164,11 +174,11 @@ def play_block(
 def look_at_states(
     problem: Problem,
     policy: Policy,
-    look: Callable[[Policy, Any], Any],
+    look: Callable[[Policy, PyTree], PyTree],
     marks: Sequence[int],
     trials: int,
     seed: int,
-) -> Any:
+) -> PyTree:
     """Play a policy and return what ``look`` says of its state after each of the users ``marks``.
 
     ``look`` is called with the policy, bound to the problem, and its state, trials on the last axis; what it
@@ -177,7 +187,7 @@ def look_at_states(
     bound = policy.bind(problem, marks[-1])
     schedule = Schedule(problem, users=marks[-1], trials=range(trials), warmup=bound.warmup)
 
-    def play(block: np.ndarray) -> Any:
+    def play(block: np.ndarray) -> PyTree:
         keys, real = trial_keys(seed, block), schedule.real(block)
         playing = Play(problem, bound, keys, marks[-1], stops=marks)
         looks = [

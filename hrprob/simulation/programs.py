@@ -13,7 +13,7 @@ the trials on its last axis.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from jax import lax
 
 from hrprob._core.compiled import program
 from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source
+from hrprob._core.types import Integer, PyTree
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import Arrivals
@@ -30,7 +31,7 @@ from hrprob.simulation.truths import SHARED, OwnNumbers, with_own_numbers
 __all__ = ["Carry", "Keys", "Observer", "Played", "advance", "begin", "fit_keys"]
 
 Keys = tuple[jax.Array, jax.Array]
-Observer = Callable[[Seen, Any], Any]
+Observer = Callable[[Seen, PyTree], PyTree]
 """What to keep of each user: a function of what was seen and of the policy's state afterwards.
 
 It is written for one user of one trial and must be hashable (a function of a module, or a frozen
@@ -53,7 +54,7 @@ class Played(NamedTuple):
 
     served: Served  # each (users, trials)
     regret: jax.Array  # (users, trials) cumulative pseudo regret
-    observed: Any  # each (users, ..., trials)
+    observed: PyTree  # each (users, ..., trials)
 
 
 @program()
@@ -74,8 +75,8 @@ def advance(
     keys: Keys,
     carry: Carry,
     arrived: Arrivals,
-    low: Any = 0,
-    high: Any = None,
+    low: Integer = 0,
+    high: Integer | None = None,
     own: OwnNumbers = SHARED,
     *,
     warms: bool = False,
@@ -92,8 +93,8 @@ def advance(
     """
     size, trials = arrived.beta.shape
 
-    def over_trials(one: Callable[..., Any], learning: Learning, arrival: Arrivals) -> Any:
-        def with_visit(learning: Learning, arrival: Arrivals, keys: Keys, own: OwnNumbers) -> Any:
+    def over_trials(one: Callable[..., PyTree], learning: Learning, arrival: Arrivals) -> PyTree:
+        def with_visit(learning: Learning, arrival: Arrivals, keys: Keys, own: OwnNumbers) -> PyTree:
             user, warming = arrival.users.astype(float) + policy.warmup, None
             if warms:
                 warming = arrival.users >= WARMUP_USERS
@@ -104,11 +105,11 @@ def advance(
 
         return jax.vmap(with_visit, (-1, _TRIALS_LAST, -1, -1), -1)(learning, arrival, keys, own)
 
-    def serve_one(visit: Visit, learning: Learning) -> tuple[Learning, Served, Any]:
+    def serve_one(visit: Visit, learning: Learning) -> tuple[Learning, Served, PyTree]:
         learned, served, seen = serve(visit, learning)
         return learned, served, None if observe is None or seen is None else observe(seen, learned.state)
 
-    def step(number: Any, now: tuple[Carry, Played]) -> tuple[Carry, Played]:
+    def step(number: Integer, now: tuple[Carry, Played]) -> tuple[Carry, Played]:
         carry, played = now
         learning, served, observed = over_trials(serve_one, carry.learning, _row(arrived, number))
         regret = carry.regret + served.cost
@@ -117,7 +118,7 @@ def advance(
             lambda rows, row: lax.dynamic_update_index_in_dim(rows, row, number, 0), played, new
         )
 
-    def blank(learning: Learning, arrival: Arrivals) -> Any:
+    def blank(learning: Learning, arrival: Arrivals) -> PyTree:
         return over_trials(lambda visit, after: observe(blank_seen(visit), after.state), learning, arrival)  # type: ignore[misc]
 
     zeros = jnp.zeros((size, trials))
@@ -127,7 +128,7 @@ def advance(
     return lax.fori_loop(low, size if high is None else high, step, (carry, empty))
 
 
-def _row(arrived: Arrivals, number: Any) -> Arrivals:
+def _row(arrived: Arrivals, number: Integer) -> Arrivals:
     row: Arrivals = jax.tree.map(
         lambda leaf: lax.dynamic_index_in_dim(leaf, number, 0, keepdims=False), arrived
     )
@@ -135,7 +136,7 @@ def _row(arrived: Arrivals, number: Any) -> Arrivals:
 
 
 @jax.jit
-def fit_keys(keys: Keys, user: Any) -> jax.Array:
+def fit_keys(keys: Keys, user: Integer) -> jax.Array:
     """Return the keys of a fit outside the compiled run after ``user``, one per trial."""
     number = jnp.asarray(user, jnp.uint32)
     return jax.vmap(lambda one, two: Source((one, two), number).key(Purpose.FIT))(*keys)

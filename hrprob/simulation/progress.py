@@ -10,12 +10,16 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable
-from typing import Any, Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 __all__ = ["Progress", "duration", "print_line"]
 
 # Seconds between two lines; later ones come less often.
 _PAUSE, _SLOWER = 2.0, 1.5
+
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 
 class Progress:
@@ -35,7 +39,7 @@ class Progress:
         self._total, self._done = total, 0
         self._lock = threading.Lock()
         self._compiling: dict[str, bool] = {}
-        self._bar: Any = None
+        self._bar: tqdm | None = None
         self._since = self._next = 0.0
         self._first = 0
         self._pause = _PAUSE
@@ -92,6 +96,7 @@ class Progress:
 
     def _describe(self) -> None:
         names = [name for name, still in self._compiling.items() if still]
+        assert self._bar is not None
         self._bar.set_description_str(f"compiling {', '.join(names)} …" if names else "", refresh=True)
 
     def _words(self, now: float) -> str:
@@ -113,7 +118,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.2g} min" if seconds < 7200 else f"{seconds / 3600:.2g} h"
 
 
-def print_line(line: str, stream: TextIO | None = None) -> None:
+def print_line(line: str, stream: TextIO | None = None, end: str = "\n") -> None:
     r"""Print a line, by default on stderr; control characters and what the stream's encoding lacks are replaced.
 
     Spaces of other kinds, which keep numbers together on pages, become plain ones.
@@ -127,4 +132,4 @@ def print_line(line: str, stream: TextIO | None = None) -> None:
     encoding = stream.encoding or "utf-8"
     line = "".join(" " if unicodedata.category(sign) == "Zs" else sign for sign in line)
     line = "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in line)
-    print(line.encode(encoding, errors="replace").decode(encoding), file=stream, flush=True)
+    print(line.encode(encoding, errors="replace").decode(encoding), end=end, file=stream, flush=True)

@@ -14,7 +14,7 @@ stopping rule and biases nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from jax import lax
 
 from hrprob import lifetime
 from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.types import PyTree
 from hrprob.numerics.control_flow import once
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem.stay_rules import StayRules
@@ -35,7 +36,7 @@ MOST_ROUNDS = 2**16
 class Learning(NamedTuple):
     """What a policy carries from user to user."""
 
-    state: Any
+    state: PyTree
     sample_size: jax.Array  # () |S|
 
 
@@ -191,7 +192,7 @@ def _serve_by_round(visit: Visit, learning: Learning) -> tuple[Learning, Served]
     rules, policy, _, arrival, source, warming = visit
     root = source.key(Purpose.POLICY)
 
-    def choose(state: Any, played: jax.Array) -> jax.Array:
+    def choose(state: PyTree, played: jax.Array) -> jax.Array:
         key = jax.random.fold_in(root, played.astype(jnp.uint32))
         action = policy.select(state, key, arrival.contexts, visit.level).astype(jnp.int32)
         return action if warming is None else once(warming, lambda _: _at_random(visit, played), action)
@@ -221,7 +222,7 @@ def _at_random(visit: Visit, played: jax.Array) -> jax.Array:
 
 
 def _play_rounds(
-    visit: Visit, learning: Learning, choose: Callable[[Any, jax.Array], jax.Array], costs: jax.Array
+    visit: Visit, learning: Learning, choose: Callable[[PyTree, jax.Array], jax.Array], costs: jax.Array
 ) -> _Round:
     """Play a stay round by round; ``costs`` (actions,) are those of one round."""
     rules, policy, user, arrival, source, _ = visit

@@ -8,12 +8,13 @@ scheduler says where tasks are played: :class:`InProcess` here, one after anothe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpack
 
 import jax
 import numpy as np
 
 from hrprob._core.parallel import side_by_side
+from hrprob._core.types import PyTree
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.simulation.checkpoints import ChunkStore
@@ -101,7 +102,7 @@ class SideBySide:
         yield from side_by_side(lambda job: job.play(report=report), jobs)
 
 
-def pack_tree(tree: Any) -> dict[str, np.ndarray]:
+def pack_tree(tree: PyTree) -> dict[str, np.ndarray]:
     """Return the leaves of a tree of arrays by their numbers.
 
     Examples
@@ -195,7 +196,15 @@ class InProcess:
             yield number, task.play(workers=self.workers, report=report, store=store(number))
 
 
-def play_task(task: Task, **options: Any) -> xarray.Dataset:
+class PlayOptions(TypedDict, total=False):
+    """How a task is played: see :func:`~hrprob.simulation.engine.simulate`."""
+
+    workers: int | None
+    progress: bool | Callable[[int], None]
+    store: ChunkStore | None
+
+
+def play_task(task: Task, **options: Unpack[PlayOptions]) -> xarray.Dataset:
     """Play a task in this process.
 
     Parameters

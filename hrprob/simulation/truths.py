@@ -7,13 +7,14 @@ differ get a trial axis too. With one truth for all trials nothing of this enter
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.records import record, with_fields
+from hrprob._core.types import PyTree
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 
@@ -31,7 +32,7 @@ class Truths(NamedTuple):
 class OwnNumbers:
     """The numbers of a policy that differ between trials, and their places among the policy's leaves."""
 
-    leaves: tuple[Any, ...] = ()  # each (..., trials)
+    leaves: tuple[jax.Array, ...] = ()  # each (..., trials)
     places: tuple[int, ...] = ()
 
 
@@ -60,7 +61,7 @@ def bind_to_each(policy: Policy, problem: Problem, truths: Truths, users: int) -
     return first, OwnNumbers(tuple(leaves), tuple(places))
 
 
-def _differing(one: Any, other: Any) -> list[int]:
+def _differing(one: PyTree, other: PyTree) -> list[int]:
     pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
     return [place for place, (a, b) in enumerate(pairs) if not np.array_equal(np.asarray(a), np.asarray(b))]
 

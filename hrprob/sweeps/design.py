@@ -23,13 +23,14 @@ import itertools
 import math
 import zlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count
 from hrprob._core.random_numbers import LARGEST_SEED
 from hrprob._core.tables import inside, nearest, to_toml
+from hrprob._core.types import Decoded
 from hrprob.sweeps.values import Range, Values, read_values
 
 __all__ = ["METHODS", "Design", "make_design", "read_design"]
@@ -45,8 +46,10 @@ class Design(NamedTuple):
     """The points of a sweep."""
 
     fields: tuple[str, ...]
-    points: list[tuple[Any, ...]]  # the value of every field at every point
-    axes: tuple[list[Any], ...] | None  # the values of every field, of a grid whose last field varies fastest
+    points: list[tuple[Decoded, ...]]  # the value of every field at every point
+    axes: (
+        tuple[list[Decoded], ...] | None
+    )  # the values of every field, of a grid whose last field varies fastest
     method: str
     seed: int
 
@@ -67,7 +70,7 @@ class Design(NamedTuple):
         return ", ".join(f"{field} = {to_toml(value)}" for field, value in values)
 
 
-def read_design(table: Mapping[str, Any]) -> Design:
+def read_design(table: Mapping[str, Decoded]) -> Design:
     """Return the design that a table ``[sweep]`` describes: ``method``, ``draws``, ``seed``, and fields, which have a dot.
 
     Examples
@@ -88,7 +91,7 @@ def read_design(table: Mapping[str, Any]) -> Design:
 
 
 def make_design(
-    fields: Mapping[str, Any], *, method: str = "grid", draws: int | None = None, seed: int = 0
+    fields: Mapping[str, object], *, method: str = "grid", draws: int | None = None, seed: int = 0
 ) -> Design:
     """Return the points of a sweep.
 
@@ -125,7 +128,7 @@ def make_design(
     return Design(tuple(fields), list(zip(*columns, strict=True)), None, method, seed)
 
 
-def _axis(field: str, values: Range | Values, seed: int) -> list[Any]:
+def _axis(field: str, values: Range | Values, seed: int) -> list[Decoded]:
     """Return the values of a field of a grid, which must differ."""
     name = inside("sweep", field)
     if isinstance(values, Values):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.tables import nearest
+from hrprob._core.types import Decoded
 from hrprob.io.config import Experiment, from_data, resolved
 from hrprob.sweeps.design import Design
 
@@ -66,7 +66,7 @@ def policy_of(field: str, names: Sequence[str]) -> str | None:
     raise InvalidInput(f"sweep.{field}", must, field, f"policy.NAME.FIELD; {remedy}")
 
 
-def set_field(data: dict[str, Any], field: str, value: Any) -> None:
+def set_field(data: dict[str, Decoded], field: str, value: object) -> None:
     """Set a field of a configuration, which is plain data with every default filled in.
 
     Examples
@@ -119,7 +119,7 @@ def _steps(field: str, rest: str) -> list[str | int]:
     return steps
 
 
-def _inside(part: Any, step: str | int, field: str, setting: bool = False) -> Any:
+def _inside(part: Decoded, step: str | int, field: str, setting: bool = False) -> Decoded:
     if isinstance(step, int):
         if not isinstance(part, list) or not 0 <= step < len(part):
             length = f"a list of {len(part)}" if isinstance(part, list) else "no list"

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import xarray
 
 from hrprob._core.tables import to_toml
+from hrprob._core.types import Decoded
 from hrprob.io.config import Experiment
 from hrprob.simulation.results import kept_users
 from hrprob.simulation.tasks import Task, trial_ranges
@@ -21,9 +22,9 @@ from hrprob.sweeps.fields import experiments_at
 
 __all__ = [
     "VARIABLES",
-    "ArrayLike",
     "Layout",
     "Variable",
+    "Writable",
     "make_layout",
     "memory_arrays",
     "place",
@@ -54,10 +55,10 @@ VARIABLES = {
 """What a sweep has of every point."""
 
 
-class ArrayLike(Protocol):
+class Writable(Protocol):
     """An array that can be written in parts: of NumPy, or on disk."""
 
-    def __setitem__(self, index: Any, values: Any) -> None: ...
+    def __setitem__(self, index: tuple[int | slice, ...], values: np.ndarray) -> None: ...
 
 
 class Layout(NamedTuple):
@@ -98,11 +99,11 @@ class Layout(NamedTuple):
         places = (int(place) for place in np.unravel_index(point, self.design.shape))
         return (*places, *(part if axis == "trial" else 0 for axis in variable.axes))
 
-    def coordinates(self) -> dict[str, Any]:
+    def coordinates(self) -> dict[str, Decoded]:
         """Return the coordinates, as xarray takes them."""
         trials = np.arange(self.ranges[0].start, self.ranges[-1].stop)
         # Texts as objects, which Zarr has a stable form for.
-        found: dict[str, Any] = {
+        found: dict[str, Decoded] = {
             "policy": np.array(self.names, dtype=object),
             "trial": trials,
             "user": self.users,
@@ -122,7 +123,7 @@ class Layout(NamedTuple):
             }
         )
 
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, Decoded]:
         """Return what the dataset says of itself."""
         return {"fields": json.dumps(self.design.fields, ensure_ascii=False), "method": self.design.method}
 
@@ -151,7 +152,7 @@ def make_layout(experiment: Experiment, design: Design, keep: str | int) -> Layo
     return Layout(design, experiments, list(experiment.policies), users, trial_ranges(experiment.trials))
 
 
-def place(layout: Layout, arrays: Mapping[str, ArrayLike], number: int, result: xarray.Dataset) -> None:
+def place(layout: Layout, arrays: Mapping[str, Writable], number: int, result: xarray.Dataset) -> None:
     """Write the result of a task into the arrays."""
     point, part = divmod(number, len(layout.ranges))
     trials, first = layout.ranges[part], layout.ranges[0].start
@@ -185,7 +186,7 @@ def to_dataset(layout: Layout, arrays: Mapping[str, np.ndarray]) -> xarray.Datas
     return xarray.Dataset(variables, layout.coordinates(), layout.attributes())
 
 
-def _coordinate(values: list[Any]) -> np.ndarray:
+def _coordinate(values: list[Decoded]) -> np.ndarray:
     """Return numbers as they are; if there are other values among them, all as texts."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return np.array(values)

@@ -17,7 +17,6 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import xarray
 
@@ -26,6 +25,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
 from hrprob._core.tables import table_of
+from hrprob._core.types import Decoded
 from hrprob.io import config
 from hrprob.io.chunks import ChunkFolder
 from hrprob.io.config import Experiment, resolved
@@ -53,7 +53,7 @@ __all__ = ["read_sweep", "run_sweep", "sweep"]
 def sweep(
     problem: Problem,
     policies: Mapping[str, Policy] | Sequence[Policy] | Policy,
-    fields: Mapping[str, Any],
+    fields: Mapping[str, object],
     *,
     users: int = 30000,
     trials: int = 20,
@@ -155,7 +155,7 @@ def run_sweep(
     keep: str | int = "auto",
     scheduler: str | Scheduler | None = None,
     modules: Sequence[str] = (),
-    prepare: Callable[[], Any] | None = None,
+    prepare: Callable[[], object] | None = None,
     command: list[str] | None = None,
     resume: bool = False,
     progress: bool = False,
@@ -235,7 +235,7 @@ def _check_policies(layout: Layout) -> None:
                     raise InvalidInput(error.field, error.must, error.got, remedy) from None
 
 
-def _take_over(files: SweepFiles, destination: Path, plan: Mapping[str, Any], mark: str) -> None:
+def _take_over(files: SweepFiles, destination: Path, plan: Mapping[str, Decoded], mark: str) -> None:
     """Use what an earlier result of the same sweep has; refuse one of another sweep."""
     facts = read_manifest(destination) if destination.is_dir() else {}
     if facts:

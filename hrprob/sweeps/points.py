@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.types import Decoded
 from hrprob.io.json_files import write_json
 from hrprob.simulation.results import described
 from hrprob.sweeps.fields import policy_of
@@ -26,7 +27,7 @@ class Point(NamedTuple):
     """A point of a sweep."""
 
     label: str  # in words
-    values: dict[str, Any]  # by field
+    values: dict[str, Decoded]  # by field
     users: int
     seed: int
     problem: str  # as JSON, as all results describe themselves

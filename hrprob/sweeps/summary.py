@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import xarray
 
 from hrprob._core.tables import to_toml
+from hrprob._core.types import Decoded
 from hrprob.io.result_table import ResultTable
 from hrprob.io.summary import mean_and_error, with_error
 from hrprob.sweeps.design import Design
@@ -15,7 +14,7 @@ from hrprob.sweeps.design import Design
 __all__ = ["sweep_summary", "sweep_table"]
 
 
-def sweep_summary(data: xarray.Dataset, design: Design) -> list[dict[str, Any]]:
+def sweep_summary(data: xarray.Dataset, design: Design) -> list[dict[str, Decoded]]:
     """Return regret of all users and mean lifetime of every policy at every point, as plain data.
 
     Each has its ``mean`` and ``se``, the standard error over trials, None with one trial.
@@ -40,7 +39,7 @@ def sweep_summary(data: xarray.Dataset, design: Design) -> list[dict[str, Any]]:
     ]
 
 
-def sweep_table(entries: list[dict[str, Any]], unit: str = "rounds") -> ResultTable:
+def sweep_table(entries: list[dict[str, Decoded]], unit: str = "rounds") -> ResultTable:
     """Return the table of a sweep: regret of every policy at every point."""
     names = list(entries[0]["policies"])
     rows = [

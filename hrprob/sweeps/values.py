@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
 from hrprob._core.tables import check_keys, given, inside
+from hrprob._core.types import Decoded
 
 __all__ = ["Range", "Values", "read_values"]
 
@@ -41,7 +42,7 @@ class Range(NamedTuple):
     logarithmic: bool
     whole: bool
 
-    def at(self, shares: np.ndarray) -> list[Any]:
+    def at(self, shares: np.ndarray) -> list[Decoded]:
         """Return the values at these shares of the range, from 0 to 1.
 
         Examples
@@ -64,7 +65,7 @@ class Range(NamedTuple):
             return [int(number) for number in np.clip(np.rint(numbers), self.low, self.high)]
         return [float(number) for number in np.clip(numbers, self.low, self.high)]
 
-    def even(self) -> list[Any]:
+    def even(self) -> list[Decoded]:
         """Return ``count`` evenly spaced values with both ends; whole numbers that coincide count once."""
         assert self.number is not None
         shares = np.linspace(0.0, 1.0, self.number) if self.number > 1 else np.array([0.5])
@@ -75,15 +76,15 @@ class Range(NamedTuple):
 class Values(NamedTuple):
     """The values of a list."""
 
-    values: tuple[Any, ...]
+    values: tuple[Decoded, ...]
 
-    def at(self, shares: np.ndarray) -> list[Any]:
+    def at(self, shares: np.ndarray) -> list[Decoded]:
         """Return the values at these shares of the list, from 0 to 1: each has the same share."""
         places = np.minimum((shares * len(self.values)).astype(int), len(self.values) - 1)
         return [self.values[place] for place in places]
 
 
-def read_values(field: str, given_values: Any) -> Range | Values:
+def read_values(field: str, given_values: object) -> Range | Values:
     """Return the values of a field from plain data: a list, or a table with the ends of a range.
 
     Examples
@@ -107,7 +108,7 @@ def read_values(field: str, given_values: Any) -> Range | Values:
     return Values(tuple(given_values))
 
 
-def _read_range(field: str, table: Mapping[str, Any]) -> Range:
+def _read_range(field: str, table: Mapping[str, Decoded]) -> Range:
     check_keys(field, table, _KEYS)
     fields = given(table)
     for end in ("low", "high"):

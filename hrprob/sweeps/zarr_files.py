@@ -11,16 +11,16 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import xarray
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.files import whole_file
+from hrprob._core.types import Decoded
 from hrprob.io.exchange import link_or_copy
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import checksum
-from hrprob.sweeps.layout import VARIABLES, ArrayLike, Layout, place
+from hrprob.sweeps.layout import VARIABLES, Layout, Writable, place
 from hrprob.sweeps.points import POINTS
 
 __all__ = ["RESULTS", "SweepFiles", "open_results", "read_results"]
@@ -65,7 +65,7 @@ class SweepFiles:
         place(self._layout, self._arrays, task, result)
         self._count(task)
 
-    def take_over(self, earlier: Path, sha256: Mapping[str, Any]) -> None:
+    def take_over(self, earlier: Path, sha256: Mapping[str, str]) -> None:
         """Take the files of tasks from an earlier result of the same sweep, as far as they are undamaged.
 
         Parameters
@@ -102,7 +102,7 @@ class SweepFiles:
         link_or_copy(self.results, folder / RESULTS)
 
     @functools.cached_property
-    def _arrays(self) -> Mapping[str, ArrayLike]:
+    def _arrays(self) -> Mapping[str, Writable]:
         """The arrays, to be written. Axes and descriptions are small files, which are made anew, apart, and put in place."""
         # Imported here: who reads no sweep need not wait for it.
         import zarr
@@ -157,7 +157,7 @@ def open_results(folder: Path) -> xarray.Dataset:
     return xarray.open_zarr(folder / RESULTS, consolidated=False, chunks=None)[list(VARIABLES)]
 
 
-def read_results(folder: Path, facts: Mapping[str, Any]) -> xarray.Dataset:
+def read_results(folder: Path, facts: Mapping[str, Decoded]) -> xarray.Dataset:
     """Return the arrays of a sweep in memory, if every file is the one that was written with the manifest ``facts``.
 
     Raises

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 
 from hrprob._core.formatting import format_number
 from hrprob.plot.sizes import COLUMN_WIDTH
-from hrprob.plot.style import GREY, look_of, style
+from hrprob.plot.style import GREY, Look, look_of, style
 from hrprob.theory.findings import Finding
 from hrprob.theory.play import DELTA, Theory
 from hrprob.theory.regret import STEPS, Decomposition
@@ -173,7 +172,7 @@ def _slack(theory: Theory) -> Figure:
     return figure
 
 
-def _draw_costs(axes: Axes, one: Decomposition, radius: str, look: Any) -> None:
+def _draw_costs(axes: Axes, one: Decomposition, radius: str, look: Look) -> None:
     users = one.cost.shape[1]
     edges = np.unique(np.round(np.logspace(0, np.log10(users + 1), 25)).astype(int))
     middle = np.sqrt(edges[:-1] * (edges[1:] - 1.0))

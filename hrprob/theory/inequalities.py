@@ -11,17 +11,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from jax.typing import ArrayLike
 
+from hrprob._core.types import AsWritten
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.theory.quantities import Quantities
 
 __all__ = ["INEQUALITIES", "Inequality"]
 
 Left = Callable[[Quantities], np.ndarray]
-Right = Callable[[Quantities, ConfidenceSets, float], Any]
+Right = Callable[[Quantities, ConfidenceSets, float], ArrayLike]
 
 _NO_SETS = ("corrected",)
 _ALL = ("paper", "corrected")
@@ -48,7 +49,9 @@ class Inequality:
         return self.versions != _NO_SETS
 
 
-def _always(key: str, reference: str, statement: str, left: Left, right: Right, **more: Any) -> Inequality:
+def _always(
+    key: str, reference: str, statement: str, left: Left, right: Right, **more: AsWritten
+) -> Inequality:
     """Return an inequality that holds in every replication, if nothing else is said; ``right`` may be one number."""
     return Inequality(
         key,

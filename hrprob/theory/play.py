@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob._core.records import with_fields
@@ -114,8 +115,16 @@ def check_theory(
         quantities[name] = quantities_along(data.stays, problem, RIDGE, cuts[name], beta, VARIANCE_FLOOR)
         at = tuple(dict.fromkeys([*(one for one in AT if one < design.users - 1), design.users - 1]))
         for inequality in INEQUALITIES:
-            options: dict[str, Any] = {"design": name, "cuts": cuts[name], "at": at, "seed": seed}
-            findings += evaluate(inequality, quantities[name], sets, delta=DELTA, **options)
+            findings += evaluate(
+                inequality,
+                quantities[name],
+                sets,
+                delta=DELTA,
+                design=name,
+                cuts=cuts[name],
+                at=at,
+                seed=seed,
+            )
     say(f"regret: {sizes.trials} trials of {sizes.users} users")
     decompositions, random_cost = _decompositions(problem, policy, sizes, seed, gathered["adaptive"])
     by_version = {
@@ -171,7 +180,7 @@ def _decompositions(
     corrected = with_fields(policy, radius="corrected", warmup=0)
     constant = float(_sets(problem, policy, users, "paper").alpha1(GROWTH * users, DELTA))
     sets = _sets(problem, policy, users, "corrected")
-    widths: dict[str, Callable[[np.ndarray], Any]] = {
+    widths: dict[str, Callable[[np.ndarray], ArrayLike]] = {
         "released": lambda n: np.full_like(n, constant),
         "corrected": lambda n: sets.xi(n, DELTA),
     }

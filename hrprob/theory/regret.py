@@ -18,9 +18,11 @@ The quotient of two neighbours is what a step costs. The elliptical potential is
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.observations import Stays
@@ -64,7 +66,13 @@ class Rates(NamedTuple):
 
 
 def decompose(
-    stays: Stays, cost: np.ndarray, sets: ConfidenceSets, xi: Any, *, growth: float, delta: float
+    stays: Stays,
+    cost: np.ndarray,
+    sets: ConfidenceSets,
+    xi: Callable[[np.ndarray], ArrayLike],
+    *,
+    growth: float,
+    delta: float,
 ) -> Decomposition:
     """Return the steps of the proof for some trials.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ def write_theory(
     return theory
 
 
-def to_plain(theory: Theory) -> dict[str, Any]:
+def to_plain(theory: Theory) -> dict[str, object]:
     """Return the content of ``theory.json``."""
     return {
         "delta": DELTA,
@@ -75,7 +74,7 @@ def to_plain(theory: Theory) -> dict[str, Any]:
     }
 
 
-def _plain_chain(one: Decomposition) -> dict[str, Any]:
+def _plain_chain(one: Decomposition) -> dict[str, object]:
     quantiles = {
         step: {str(level): float(np.quantile(values, level)) for level in (0.1, 0.5, 0.9)}
         for step, values in one.chain.items()
@@ -93,9 +92,9 @@ def _plain_chain(one: Decomposition) -> dict[str, Any]:
     }
 
 
-def _finite(numbers: dict[str, Any]) -> dict[str, Any]:
+def _finite(numbers: dict[str, object]) -> dict[str, object]:
     return {key: finite_or_none(one) if isinstance(one, float) else one for key, one in numbers.items()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: np.ndarray | float) -> object:
     return [finite_or_none(one) for one in value] if isinstance(value, np.ndarray) else finite_or_none(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +10,7 @@ import numpyro.distributions as dist
 from jax.scipy.special import gammainc
 from numpyro.distributions import constraints, transforms
 
+from hrprob._core.types import Number, PyTree
 from hrprob.models.ball import from_ball, log_volume, to_ball
 from hrprob.numerics.products import contract
 
@@ -27,22 +27,22 @@ class BallConstraint(constraints.Constraint):
 
     event_dim = 1
 
-    def __init__(self, radius: Any) -> None:
+    def __init__(self, radius: Number) -> None:
         self.radius = radius
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: jax.Array) -> jax.Array:
         """Return which vectors lie in the ball."""
         return jnp.sum(jnp.square(x), axis=-1) <= jnp.square(self.radius)
 
-    def feasible_like(self, prototype: Any) -> Any:
+    def feasible_like(self, prototype: jax.Array) -> jax.Array:
         """Return the centre."""
         return jnp.zeros_like(prototype)
 
-    def tree_flatten(self) -> Any:
+    def tree_flatten(self) -> tuple[tuple[Number], tuple[tuple[str], dict[str, object]]]:
         """Return the radius as the only leaf."""
         return (self.radius,), (("radius",), {})
 
-    def eq(self, other: object, static: bool = False) -> Any:
+    def eq(self, other: object, static: bool = False) -> bool | jax.Array:
         """Return whether two balls have the same radius."""
         if not isinstance(other, BallConstraint):
             return False
@@ -54,45 +54,45 @@ class BallTransform(transforms.Transform):
 
     domain = constraints.real_vector
 
-    def __init__(self, radius: Any) -> None:
+    def __init__(self, radius: Number) -> None:
         self.radius = radius
 
     @property
-    def codomain(self) -> Any:
+    def codomain(self) -> BallConstraint:
         """The ball."""
         return BallConstraint(self.radius)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: jax.Array) -> jax.Array:
         """Return the point of the ball for an unconstrained vector."""
         return to_ball(x, self.radius)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: jax.Array) -> jax.Array:
         return from_ball(y, self.radius)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
+    def log_abs_det_jacobian(self, x: jax.Array, y: jax.Array, intermediates: PyTree = None) -> jax.Array:
         """Return ln N(x; 0, I) + ln volume, since the image of the normal is uniform."""
         d = x.shape[-1]
         return -0.5 * contract(x, x) - d * _HALF_LOG_2PI + log_volume(d, self.radius)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the same shape."""
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the same shape."""
         return shape
 
-    def tree_flatten(self) -> Any:
+    def tree_flatten(self) -> tuple[tuple[Number], tuple[tuple[str], dict[str, object]]]:
         """Return the radius as the only leaf."""
         return (self.radius,), (("radius",), {})
 
-    def eq(self, other: object, static: bool = False) -> Any:
+    def eq(self, other: object, static: bool = False) -> bool | jax.Array:
         """Return whether two maps are onto the same ball."""
         return isinstance(other, BallTransform) and self.codomain.eq(other.codomain, static)
 
 
 @transforms.biject_to.register(BallConstraint)
-def _onto_ball(constraint: Any) -> BallTransform:
+def _onto_ball(constraint: BallConstraint) -> BallTransform:
     return BallTransform(constraint.radius)
 
 
@@ -109,22 +109,22 @@ class UniformBall(dist.Distribution):
     reparametrized_params = ("radius",)
     pytree_data_fields = ("radius",)
 
-    def __init__(self, radius: Any, dimension: int, *, validate_args: bool | None = None) -> None:
+    def __init__(self, radius: Number, dimension: int, *, validate_args: bool | None = None) -> None:
         self.radius = jnp.asarray(radius, dtype=float)
         super().__init__(self.radius.shape, (dimension,), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=1)
-    def support(self) -> Any:
+    def support(self) -> BallConstraint:
         """The ball."""
         return BallConstraint(self.radius)
 
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+    def sample(self, key: jax.Array, sample_shape: tuple[int, ...] = ()) -> jax.Array:
         """Return draws of shape ``(*sample_shape, d)``."""
         return to_ball(
             jax.random.normal(key, sample_shape + self.batch_shape + self.event_shape), self.radius
         )
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: jax.Array) -> jax.Array:
         """Return −ln volume, and −∞ outside."""
         inside = self.support(value) | jnp.isclose(jnp.linalg.norm(value, axis=-1), self.radius)
         return jnp.where(inside, -log_volume(self.event_shape[0], self.radius), -jnp.inf)
@@ -135,17 +135,19 @@ class NormalBall(dist.Distribution):
 
     pytree_data_fields = ("radius", "share")
 
-    def __init__(self, radius: Any, share: Any, dimension: int, *, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, radius: Number, share: Number, dimension: int, *, validate_args: bool | None = None
+    ) -> None:
         self.radius = jnp.asarray(radius, dtype=float)
         self.share = jnp.asarray(share, dtype=float)
         super().__init__(self.radius.shape, (dimension,), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=1)
-    def support(self) -> Any:
+    def support(self) -> BallConstraint:
         """The ball."""
         return BallConstraint(self.radius)
 
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+    def sample(self, key: jax.Array, sample_shape: tuple[int, ...] = ()) -> jax.Array:
         """Return draws of shape ``(*sample_shape, d)``: a direction, and a length by bisection."""
         by_direction, by_length = jax.random.split(key)
         shape = sample_shape + self.batch_shape
@@ -162,7 +164,7 @@ class NormalBall(dist.Distribution):
         low, high = jax.lax.fori_loop(0, _BISECTIONS, halve, (jnp.zeros(shape), jnp.ones(shape)))
         return direction * (0.5 * (low + high) * self.radius)[..., None]
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: jax.Array) -> jax.Array:
         """Return the log density, −∞ outside."""
         d = self.event_shape[0]
         sd = self.share * self.radius
@@ -170,6 +172,6 @@ class NormalBall(dist.Distribution):
         density = -0.5 * contract(value, value) / sd**2 - d * (_HALF_LOG_2PI + jnp.log(sd))
         return jnp.where(inside, density - jnp.log(self._inside(1.0)), -jnp.inf)
 
-    def _inside(self, part: Any) -> Any:
+    def _inside(self, part: Number) -> jax.Array:
         """Return the probability that the normal vector before truncation has norm at most ``part`` · radius."""
         return gammainc(0.5 * self.event_shape[0], 0.5 * jnp.square(part / self.share))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
+from typing import ClassVar, Protocol, TypeVar, dataclass_transform
 
 import jax
 import numpyro
 import numpyro.distributions as dist
 
 from hrprob._core.registry import Registry
+from hrprob._core.types import Number
+from hrprob.models.claims import keeps_claim
 from hrprob.models.setting import Setting
 
-__all__ = ["PRIORS", "Prior", "make_prior", "radii", "register", "sample"]
+__all__ = ["PRIORS", "Prior", "make_prior", "radii", "register", "sample", "theta_precision"]
 
 P = TypeVar("P", bound=type)
 
@@ -53,7 +55,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
     return PRIORS.register(kind, static=static)
 
 
-def make_prior(prior: Any) -> Any:
+def make_prior(prior: object) -> Prior:
     """Return a prior: itself, by its kind, or from a table with its kind and parameters.
 
     Examples
@@ -64,7 +66,7 @@ def make_prior(prior: Any) -> Any:
     return PRIORS.make(prior)
 
 
-def radii(prior: Any, setting: Setting) -> tuple[Any, Any]:
+def radii(prior: Prior, setting: Setting) -> tuple[Number, Number]:
     """Return the radii of the balls that a prior of θ and φ is on.
 
     Examples
@@ -73,6 +75,23 @@ def radii(prior: Any, setting: Setting) -> tuple[Any, Any]:
     [1.0, 2.0]
     """
     return prior.theta(setting).support.radius, prior.phi(setting).support.radius
+
+
+def theta_precision(prior: Prior, setting: Setting) -> Number | None:
+    """Return κ₀ of a prior under which θ is N(0, I/κ₀) truncated to its ball, independent of φ; else None.
+
+    A prior of this kind has a method ``theta_precision``; 0 stands for the uniform distribution. A subclass that
+    changes the distributions must state it anew.
+
+    Examples
+    --------
+    >>> float(theta_precision(make_prior("gaussian"), Setting(dimension=3)))
+    4.0
+    """
+    if not keeps_claim(type(prior), "theta_precision", ("theta", "phi", "log_tilt")):
+        return None
+    precision: Number = prior.theta_precision(setting)  # type: ignore[attr-defined]
+    return precision
 
 
 def sample(prior: Prior, setting: Setting) -> tuple[jax.Array, jax.Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -14,21 +14,24 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob.models.ball import to_ball
 from hrprob.models.priors.balls import BallConstraint
+from hrprob.models.priors.base import Prior
 from hrprob.models.priors.gaussian import Gaussian
 from hrprob.models.priors.uniform import Uniform
 from hrprob.models.setting import Setting
 
+T = TypeVar("T")
+
 __all__ = ["check_prior", "check_record"]
 
 
-def check_record(prior: Any) -> None:
+def check_record(prior: Prior) -> None:
     """Raise unless a prior is a JAX pytree, as classes made with :func:`register` are."""
     if any(leaf is prior for leaf in jax.tree.leaves(prior)):
         remedy = f"put @hrprob.models.priors.register('a-name') above the class {type(prior).__name__}"
         raise InvalidInput("prior", "must be a record", type(prior).__name__, remedy)
 
 
-def check_prior(prior: Any, setting: Setting) -> None:
+def check_prior(prior: Prior, setting: Setting) -> None:
     """Raise unless the two forms of a prior's density agree, on balls within the bounds.
 
     Some engines use the distributions of θ and φ, the others ``log_tilt``.
@@ -57,7 +60,7 @@ def check_prior(prior: Any, setting: Setting) -> None:
         raise InvalidInput("prior", "must have distributions and a `log_tilt` that agree", prior.kind, remedy)
 
 
-def _result_of(prior: Any, name: str, ask: Callable[[], Any]) -> Any:
+def _result_of(prior: Prior, name: str, ask: Callable[[], T]) -> T:
     """Return the result of a method of a prior, or raise an error that names the method and the cause."""
     try:
         return ask()
@@ -70,7 +73,7 @@ def _result_of(prior: Any, name: str, ask: Callable[[], Any]) -> Any:
         raise InvalidInput("prior", must, prior.kind, remedy) from error
 
 
-def _check_part(name: str, distribution: Any, setting: Setting) -> None:
+def _check_part(name: str, distribution: dist.Distribution, setting: Setting) -> None:
     """Raise unless one of a prior's two distributions is on a ball within the bound of its norm."""
     if not _on_ball(distribution, setting.dimension):
         must = f"must have `{name}` on a ball in {setting.dimension} dimensions"
@@ -82,7 +85,7 @@ def _check_part(name: str, distribution: Any, setting: Setting) -> None:
         raise InvalidInput("prior", must, radius, f"raise `bounds.{name}`, or make the ball smaller")
 
 
-def _on_ball(value: Any, dimension: int) -> bool:
+def _on_ball(value: object, dimension: int) -> bool:
     """Return whether an object is a single distribution on a ball in this many dimensions."""
     if not isinstance(value, dist.Distribution):
         return False

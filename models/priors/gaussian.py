@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import numpyro.distributions as dist
 
 from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Number
 from hrprob.models.priors.balls import NormalBall
 from hrprob.models.priors.base import register
 from hrprob.models.setting import Setting
@@ -34,8 +35,8 @@ class Gaussian:
     """
 
     kind: ClassVar[str]
-    theta_share: Any = 0.5
-    phi_share: Any = 0.5
+    theta_share: float = 0.5
+    phi_share: float = 0.5
 
     def __post_init__(self) -> None:
         for name in ("theta_share", "phi_share"):
@@ -51,6 +52,10 @@ class Gaussian:
     def phi(self, setting: Setting) -> dist.Distribution:
         """Return the normal distribution truncated to ‖φ‖ ≤ ``bounds.phi``."""
         return NormalBall(setting.bounds.phi, self.phi_share, setting.dimension)
+
+    def theta_precision(self, setting: Setting) -> Number:
+        """Return the precision of each entry of θ before the truncation."""
+        return (self.theta_share * setting.bounds.theta) ** -2.0
 
     def log_tilt(self, theta: jax.Array, phi: jax.Array, setting: Setting) -> jax.Array:
         """Return −‖θ‖²/2σ_θ² − ‖φ‖²/2σ_φ²."""

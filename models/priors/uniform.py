@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
+from hrprob._core.types import Number
 from hrprob.models.priors.balls import UniformBall
 from hrprob.models.priors.base import register
 from hrprob.models.setting import Setting
@@ -35,6 +36,10 @@ class Uniform:
     def phi(self, setting: Setting) -> dist.Distribution:
         """Return the uniform distribution on ‖φ‖ ≤ ``bounds.phi``."""
         return UniformBall(setting.bounds.phi, setting.dimension)
+
+    def theta_precision(self, setting: Setting) -> Number:
+        """Return 0: the uniform distribution is the limit of a normal one."""
+        return 0.0
 
     def log_tilt(self, theta: jax.Array, phi: jax.Array, setting: Setting) -> jax.Array:
         """Return 0."""

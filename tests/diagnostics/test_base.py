@@ -31,7 +31,17 @@ def test_every_diagnostic_keeps_the_contract(kind):
 
 def test_the_order_of_the_report_is_that_of_the_diagnostics():
     kinds = [one.kind for one in make_diagnostics()]
-    assert kinds == ["truth", "calibration", "sbc", "health", "rho", "reneging", "outcomes", "estimates"]
+    assert kinds == [
+        "truth",
+        "calibration",
+        "sbc",
+        "health",
+        "rho",
+        "anytime",
+        "reneging",
+        "outcomes",
+        "estimates",
+    ]
     assert [one.kind for one in make_diagnostics(["rho", {"kind": "sbc"}])] == ["sbc", "rho"]
 
 

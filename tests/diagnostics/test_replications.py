@@ -1,5 +1,6 @@
 """Jobs of a diagnosis: the same results wherever they are computed, kept, and not made again."""
 
+import contextlib
 import pickle
 
 import numpy as np
@@ -158,6 +159,8 @@ def experiment(monkeypatch):
     monkeypatch.setattr(diagnosing, "diagnose", diagnose)
     monkeypatch.setattr("hrprob.diagnostics.replications.side_by_side", side_by_side)
     monkeypatch.setattr(diagnosing, "write_data", lambda folder, done: None)
+    # It would start a process.
+    monkeypatch.setattr(diagnosing.plot, "save_in_background", lambda: contextlib.nullcontext(None))
     return Experiment(PROBLEM, {"random": hrprob.Random()}, 10, 2, seed=3), calls
 
 

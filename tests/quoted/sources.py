@@ -16,9 +16,11 @@ import hrprob
 from hrprob.reproduce.parts import name_of
 from hrprob.reproduce.published import published_trials
 from tests.quoted import extensions
+from tests.quoted.anytime import anytime
 from tests.quoted.calibration import calibrated_coverage
 from tests.quoted.checks import checks
 from tests.quoted.explanations import explanations
+from tests.quoted.validity import validity
 
 ROOT = Path(__file__).parents[2]
 
@@ -171,6 +173,12 @@ SOURCES = {
     "explanations": Source(
         [], explanations, "why the extensions gain or lose: the truth known, and runs with one thing changed"
     ),
+    "anytime": Source(
+        [],
+        anytime,
+        "how often likelihood-ratio sets ever miss the truth, 1024 data sets each, and how wide they are",
+    ),
+    "validity": Source([], validity, "the regret of optimism over the likelihood-ratio set, beside others"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
     "checks": Source([], checks, "faults that `check` finds, and false alarms, 20 data sets each"),
 }

@@ -10,17 +10,23 @@ A hypothesis of one's own is a class with the two methods of :class:`Hypothesis`
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_vector
 from hrprob._core.keywords import nearest_fields
 from hrprob._core.precision import double_precision
+from hrprob._core.types import AsWritten
 from hrprob.estimation.likelihood_ratio.search import Free, Function
 from hrprob.lifetime import log_reneging_probability
+from hrprob.noise import Noise
+
+if TYPE_CHECKING:
+    from hrprob.models.setting import Setting
 
 __all__ = ["Homoscedastic", "Hypothesis", "NotLonger", "Stated", "Tested"]
 
@@ -41,11 +47,11 @@ class Tested(NamedTuple):
 class Hypothesis:
     """A subset of all (θ, φ): a linear family, and an inequality."""
 
-    def family(self, setting: Any, contexts: np.ndarray) -> Free | None:
+    def family(self, setting: Setting, contexts: np.ndarray) -> Free | None:
         """Return the linear family that the hypothesis is in; None for all (θ, φ)."""
         return None
 
-    def inequality(self, setting: Any, noise: Any) -> Function | None:
+    def inequality(self, setting: Setting, noise: Noise) -> Function | None:
         """Return a function of v = (θ, φ) that is at least 0 under the hypothesis; None for no inequality."""
         return None
 
@@ -64,7 +70,7 @@ class Homoscedastic(Hypothesis):
     (4, 2)
     """
 
-    def family(self, setting: Any, contexts: np.ndarray) -> Free:
+    def family(self, setting: Setting, contexts: np.ndarray) -> Free:
         """Return all θ, with φ orthogonal to the differences of contexts."""
         d = setting.dimension
         _, sizes, rows = np.linalg.svd(contexts - contexts.mean(axis=0), full_matrices=True)
@@ -93,10 +99,10 @@ class Stated(Hypothesis):
     (4, 2)
     """
 
-    theta: Any = None
-    phi: Any = None
+    theta: AsWritten = None
+    phi: AsWritten = None
 
-    def family(self, setting: Any, contexts: np.ndarray) -> Free:
+    def family(self, setting: Setting, contexts: np.ndarray) -> Free:
         """Return the stated values, and a basis of what is free."""
         if self.theta is None and self.phi is None:
             raise InvalidInput("theta", "must be given, or phi, or both", None, "nothing is stated otherwise")
@@ -130,11 +136,11 @@ class NotLonger(Hypothesis):
     -0.5
     """
 
-    x: Any
-    other: Any
+    x: AsWritten
+    other: AsWritten
     beta: float
 
-    def inequality(self, setting: Any, noise: Any) -> Function:
+    def inequality(self, setting: Setting, noise: Noise) -> Function:
         """Return ln of the reneging probability at ``x`` minus that at ``other``."""
         d = setting.dimension
         pair = np.stack(
@@ -154,7 +160,7 @@ class NotLonger(Hypothesis):
 
 @jax.jit
 @jax.value_and_grad
-def _difference(v: jax.Array, pair: jax.Array, beta: Any, setting: Any, noise: Any) -> jax.Array:
+def _difference(v: jax.Array, pair: jax.Array, beta: ArrayLike, setting: Setting, noise: Noise) -> jax.Array:
     d = setting.dimension
     u, w = setting.moments(v[:d], v[d:], pair)
     at = log_reneging_probability(u, w, beta, noise)

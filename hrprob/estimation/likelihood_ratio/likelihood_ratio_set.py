@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_number, check_vector
 from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Integer, Number, PyTree
 from hrprob.estimation.estimator import Ellipsoid
 from hrprob.estimation.likelihood_ratio import projections, region
+from hrprob.estimation.likelihood_ratio.certificate import certify
 from hrprob.estimation.likelihood_ratio.hypotheses import Hypothesis, Tested
 from hrprob.estimation.likelihood_ratio.predictives import make_predictive, sums_of
 from hrprob.estimation.likelihood_ratio.projections import Interval
 from hrprob.estimation.likelihood_ratio.search import Search
+from hrprob.noise import NORMAL
 from hrprob.numerics.row_sums import capacity_for
 from hrprob.observations import Data, Stays, check_rounds, pad, rounds, stays
 from hrprob.problem.bounds import Bounds
 from hrprob.problem.links import Affine
+from hrprob.problem.links.base import as_affine
+
+if TYPE_CHECKING:
+    from hrprob.models import Model
+    from hrprob.models.setting import Setting
 
 __all__ = ["BoundingEllipsoid", "LikelihoodRatioSet", "OuterIntervals"]
 
@@ -97,8 +106,8 @@ class LikelihoodRatioSet:
     def __init__(
         self,
         delta: float = 0.1,
-        predictive: Any = "weighted",
-        model: Any = "gaussian",
+        predictive: object = "weighted",
+        model: object = "gaussian",
         link: Affine | None = None,
         bounds: Bounds | None = None,
     ) -> None:
@@ -108,9 +117,9 @@ class LikelihoodRatioSet:
         self.delta = check_number("delta", delta, low=0, high=1, open_low=True, open_high=True, remedy=remedy)
         self.predictive, self.model = make_predictive(predictive), make_model(model)
         self.link, self.bounds = link or Affine(), bounds or Bounds()
-        self._state: Any = None
+        self._state: PyTree = None
 
-    def fit(self, X: Any, r: Any, user: Any = None) -> LikelihoodRatioSet:
+    def fit(self, X: ArrayLike, r: ArrayLike, user: ArrayLike | None = None) -> LikelihoodRatioSet:
         """Start again from contexts ``X`` (n, d) and outcomes ``r`` (n,), in the order in which they were seen.
 
         ``user`` labels the rounds of one stay, which must follow one another under one context; one predictive serves them
@@ -119,7 +128,7 @@ class LikelihoodRatioSet:
         self._state = None
         return self.partial_fit(X, r, user)
 
-    def partial_fit(self, X: Any, r: Any, user: Any = None) -> LikelihoodRatioSet:
+    def partial_fit(self, X: ArrayLike, r: ArrayLike, user: ArrayLike | None = None) -> LikelihoodRatioSet:
         """Add rounds that were seen after all earlier ones."""
         contexts, outcomes = check_rounds(X, r)
         if self.model.data is not Stays:
@@ -128,7 +137,7 @@ class LikelihoodRatioSet:
             _check_contiguous(contexts, np.asarray(user))
         return self.update(stays(contexts, outcomes, user))
 
-    def add_stay(self, x: Any, rounds: float, total: float, squares: float) -> LikelihoodRatioSet:
+    def add_stay(self, x: ArrayLike, rounds: float, total: float, squares: float) -> LikelihoodRatioSet:
         """Add one stay under context ``x`` (d,): its number of rounds, Σr and Σr² (normal outcomes only)."""
         if self.model.data is not Stays:
             remedy = "its likelihood needs every outcome; use `partial_fit`"
@@ -167,7 +176,7 @@ class LikelihoodRatioSet:
         self._check_fitted()
         return float(np.sum(self.log_q_)) + math.log(self.delta)
 
-    def log_ratios(self, theta: Any, phi: Any) -> np.ndarray:
+    def log_ratios(self, theta: ArrayLike, phi: ArrayLike) -> np.ndarray:
         """Return ln E_n of (θ, φ) after every row (rows,): what the set is made of.
 
         (θ, φ) has been in the set all along if no entry exceeds ln(1/δ).
@@ -178,7 +187,7 @@ class LikelihoodRatioSet:
             each = _each_row(jnp.asarray(v), pad(self.data_), self.model, self.setting_)
         return np.cumsum(self.log_q_ - np.asarray(each)[: len(self.log_q_)])
 
-    def contains(self, theta: Any, phi: Any) -> bool:
+    def contains(self, theta: ArrayLike, phi: ArrayLike) -> bool:
         """Return whether (θ, φ) lies in the set now: exactly, by its likelihood and its norms."""
         v, d = self._pair(theta, phi), self.setting_.dimension
         short = np.linalg.norm(v[:d]) <= self.bounds.theta and np.linalg.norm(v[d:]) <= self.bounds.phi
@@ -192,19 +201,31 @@ class LikelihoodRatioSet:
         """
         return BoundingEllipsoid(*projections.bounding_ellipsoid(self._search, _MARGIN))
 
+    def certified_ellipsoid(self) -> BoundingEllipsoid | None:
+        """Return an ellipsoid that provably contains the piece of the set around the maximum; None where the proof fails.
+
+        It needs thousands of rounds (:mod:`hrprob.estimation.likelihood_ratio.certificate`); normal outcomes only.
+        """
+        self._check_normal("for the proof", "use `ellipsoid`, which searches")
+        search, shape = self._search, self._search.information()
+        found = certify(search.maximum.v, sums_of(self.data_), self.link, shape, search.excess)
+        if found is None:
+            return None
+        return BoundingEllipsoid(Ellipsoid(search.maximum.v, shape, found.radius), found.slack)
+
     def phi_radius(self, ridge: float = 1.0) -> float:
         """Return the largest ‖φ − φ̂‖ in the norm of V over the set, φ̂ being the GLSE's: what ρ_n bounds."""
         return projections.phi_radius(self._search, sums_of(self.data_), ridge)
 
-    def mean_interval(self, x: Any) -> Interval:
+    def mean_interval(self, x: ArrayLike) -> Interval:
         """Return the least and the largest θᵀx over the set."""
-        return projections.interval(self._search, projections.mean, self._context(x), 0.0, None)
+        return projections.interval(self._search, projections.mean, self._context(x), 0.0, NORMAL)
 
-    def variance_interval(self, x: Any) -> Interval:
+    def variance_interval(self, x: ArrayLike) -> Interval:
         """Return the least and the largest f(φᵀx) over the set."""
-        return projections.interval(self._search, projections.variance, self._context(x), 0.0, None)
+        return projections.interval(self._search, projections.variance, self._context(x), 0.0, NORMAL)
 
-    def reneging_interval(self, x: Any, beta: float) -> Interval:
+    def reneging_interval(self, x: ArrayLike, beta: float) -> Interval:
         """Return the least and the largest probability, over the set, that an outcome falls below ``beta``."""
         beta = check_number("beta", beta, remedy="it is a satisfaction level")
         found = projections.interval(
@@ -212,20 +233,19 @@ class LikelihoodRatioSet:
         )
         return Interval(math.exp(found.low), math.exp(found.high))
 
-    def lifetime_interval(self, x: Any, beta: float) -> Interval:
+    def lifetime_interval(self, x: ArrayLike, beta: float) -> Interval:
         """Return the least and the largest expected lifetime h over the set."""
         low, high = self.reneging_interval(x, beta)
         return Interval(1.0 / high, math.inf if low == 0.0 else 1.0 / low)
 
-    def outer_intervals(self, X: Any, variance_floor: float = 0.0) -> OuterIntervals:
+    def outer_intervals(self, X: ArrayLike, variance_floor: float = 0.0) -> OuterIntervals:
         """Return intervals of mean and variance of contexts ``X`` (n, d) from the closed form of the set.
 
-        They take a thousandth of the time of the searches, are a few per cent wider, and are not proved to be
-        wide enough (:mod:`hrprob.estimation.likelihood_ratio.region`); normal outcomes only.
+        They take a thousandth of the time of the searches and are somewhat wider; with few rounds they are those of the
+        bounds. That they are wide enough is tested, not proved (:mod:`hrprob.estimation.likelihood_ratio.region`); normal
+        outcomes only.
         """
-        if self.model.data is not Stays:
-            remedy = "use `mean_interval` and `variance_interval`"
-            raise InvalidInput("model", "must be normal for the closed form", self.model.kind, remedy)
+        self._check_normal("for the closed form", "use `mean_interval` and `variance_interval`")
         contexts = np.atleast_2d(np.asarray(X, dtype=np.float64))
         with double_precision():
             found = _outer(self._region, jnp.asarray(contexts), self.setting_, variance_floor)
@@ -264,7 +284,7 @@ class LikelihoodRatioSet:
         wide = pad(self.data_, capacity_for(len(self.log_q_)))
         return _fitted(wide, len(self.log_q_), float(np.sum(self.log_q_)), self.delta, self.setting_)
 
-    def _pair(self, theta: Any, phi: Any) -> np.ndarray:
+    def _pair(self, theta: ArrayLike, phi: ArrayLike) -> np.ndarray:
         self._check_fitted()
         d = self.setting_.dimension
         values = (("theta", theta), ("phi", phi))
@@ -272,9 +292,13 @@ class LikelihoodRatioSet:
             [check_vector(name, value, dimension=d, remedy="one entry per feature") for name, value in values]
         )
 
-    def _context(self, x: Any) -> np.ndarray:
+    def _context(self, x: ArrayLike) -> np.ndarray:
         self._check_fitted()
         return check_vector("x", x, dimension=self.setting_.dimension, remedy="it is a context")
+
+    def _check_normal(self, purpose: str, remedy: str) -> None:
+        if self.model.data is not Stays:
+            raise InvalidInput("model", f"must be normal {purpose}", self.model.kind, remedy)
 
     def _check_fitted(self) -> None:
         if self._state is None:
@@ -296,27 +320,27 @@ def _check_contiguous(contexts: np.ndarray, user: np.ndarray) -> None:
 
 
 @jax.jit
-def _each_row(v: jax.Array, data: Data, model: Any, setting: Any) -> jax.Array:
+def _each_row(v: jax.Array, data: Data, model: Model, setting: Setting) -> jax.Array:
     d = setting.dimension
     each: jax.Array = model.log_likelihood(v[:d], v[d:], data, setting)
     return each
 
 
 @jax.jit
-def _fit(data: Data, rows: Any, log_q: Any, delta: Any, setting: Any) -> region.Region:
+def _fit(data: Data, rows: Integer, log_q: Number, delta: Number, setting: Setting) -> region.Region:
     first = region.empty(setting.dimension, setting.bounds)
     stays = jax.tree.map(jnp.asarray, sums_of(data))
-    return region.fit([(stays, rows)], log_q, delta, first, setting.link, setting.bounds)
+    return region.fit([(stays, rows)], log_q, delta, first, as_affine(setting.link), setting.bounds)
 
 
-def _fitted(data: Data, rows: int, log_q: float, delta: float, setting: Any) -> region.Region:
+def _fitted(data: Data, rows: int, log_q: float, delta: float, setting: Setting) -> region.Region:
     with double_precision():
         fitted: region.Region = _fit(data, rows, log_q, delta, setting)
         return fitted
 
 
 @jax.jit
-def _outer(fitted: region.Region, contexts: jax.Array, setting: Any, floor: Any) -> region.Ends:
+def _outer(fitted: region.Region, contexts: jax.Array, setting: Setting, floor: Number) -> region.Ends:
     # A tiny floor keeps the cube root finite where the variance may be 0.
     least = jnp.maximum(floor, 1e-9 * setting.link(0.0))
-    return region.ends(fitted, contexts, setting.link, setting.bounds, least)
+    return region.ends(fitted, contexts, as_affine(setting.link), setting.bounds, least)

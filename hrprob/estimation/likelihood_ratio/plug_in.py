@@ -12,7 +12,7 @@ and mean and variance are clipped to what the bounds of ‖θ‖ and ‖φ‖ al
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -20,24 +20,35 @@ import jax.numpy as jnp
 from hrprob._core.errors import check_number
 from hrprob._core.precision import float64
 from hrprob._core.records import record, set_frozen
+from hrprob._core.types import Integer, Number
 from hrprob.estimation import glse, weighted
 from hrprob.estimation.likelihood_ratio.predictives import Predictive, guarded, register, sums_of
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.observations import Data, pad
+from hrprob.problem.links.base import as_affine
+
+if TYPE_CHECKING:
+    from hrprob.models import Model
+    from hrprob.models.setting import Setting
+    from hrprob.problem.known import Known
 
 __all__ = ["GLSEPredictive", "PlugIn", "PlugInState", "WeightedPredictive", "predict_rows"]
 
 
-class PlugInState(NamedTuple):
+S = TypeVar("S")
+E = TypeVar("E")
+
+
+class PlugInState(NamedTuple, Generic[S, E]):
     """The rows seen so far, and what the estimator keeps of them."""
 
     rows: jax.Array  # ()
-    statistics: Any
-    estimates: Any
+    statistics: S
+    estimates: E
 
 
 @record()
-class PlugIn(Predictive):
+class PlugIn(Predictive[PlugInState[S, E]], Generic[S, E]):
     """A predictive from a streaming estimator.
 
     Parameters
@@ -48,8 +59,8 @@ class PlugIn(Predictive):
         Least variance of the predictive, as a share of f(0).
     """
 
-    inflation: Any = 1.5
-    floor: Any = 0.15
+    inflation: float = 1.5
+    floor: float = 0.15
 
     def __post_init__(self) -> None:
         remedy = "the predictive's variance is widened by it"
@@ -58,29 +69,49 @@ class PlugIn(Predictive):
         set_frozen(self, floor=check_number("floor", self.floor, low=0, open_low=True, remedy=remedy))
 
     @abc.abstractmethod
-    def moments(self, estimates: Any, x: jax.Array, setting: Any) -> tuple[jax.Array, jax.Array]:
+    def moments(self, estimates: E, x: jax.Array, setting: Setting | Known) -> tuple[jax.Array, jax.Array]:
         """Return mean and variance of the predictive at contexts (..., d)."""
 
     @abc.abstractmethod
-    def learn(self, state: PlugInState, x: Any, rounds: Any, total: Any, squares: Any, setting: Any) -> Any:
+    def learn(
+        self,
+        state: PlugInState[S, E],
+        x: jax.Array,
+        rounds: Number,
+        total: Number,
+        squares: Number,
+        setting: Setting | Known,
+    ) -> PlugInState[S, E]:
         """Return the state after one more row."""
 
-    def absorb(self, state: Any, past: Data, new: Data, model: Any, setting: Any) -> tuple[Any, jax.Array]:
+    def absorb(
+        self, state: PlugInState[S, E], past: Data, new: Data, model: Model, setting: Setting | Known
+    ) -> tuple[PlugInState[S, E], jax.Array]:
         """Return the state after the new rows, and ln q of each."""
         rows = new.x.shape[0]
         state, log_q = _scan(self, state, pad(new), rows, model, setting)
         return state, log_q[:rows]
 
-    def _widened(self, w: jax.Array, u_variance: jax.Array, setting: Any) -> jax.Array:
+    def absorb_sets(self, data: Data, model: Model, setting: Setting) -> jax.Array:
+        """Return ln q of every row of several data sets, side by side in one program: (sets, rows)."""
+        log_q: jax.Array = _scan_sets(self, data, model, setting)
+        return log_q
+
+    def _widened(self, w: jax.Array, u_variance: jax.Array, setting: Setting | Known) -> jax.Array:
         return jnp.maximum(w, self.floor * setting.link(0.0)) + self.inflation * u_variance
 
 
 def predict_rows(
-    predictive: PlugIn, state: PlugInState, data: Data, rows: Any, model: Any, setting: Any
-) -> tuple[PlugInState, jax.Array]:
+    predictive: PlugIn[S, E],
+    state: PlugInState[S, E],
+    data: Data,
+    rows: Integer,
+    model: Model,
+    setting: Setting | Known,
+) -> tuple[PlugInState[S, E], jax.Array]:
     """Return the state after the first ``rows`` rows of ``data``, and ln q of each row; pure, for any number of trials."""
 
-    def step(state: PlugInState, row: Data) -> tuple[PlugInState, jax.Array]:
+    def step(state: PlugInState[S, E], row: Data) -> tuple[PlugInState[S, E], jax.Array]:
         one = jax.tree.map(lambda leaf: leaf[None], row)
         u, w = predictive.moments(state.estimates, one.x, setting)
         log_q = guarded(model.row_log_likelihood(one, u, w), one, state.rows, u, w)[0]
@@ -97,8 +128,18 @@ def predict_rows(
 _scan = float64(jax.jit(predict_rows))
 
 
+@float64
+@jax.jit
+def _scan_sets(predictive: PlugIn[S, E], data: Data, model: Model, setting: Setting) -> jax.Array:
+    def of_set(data: Data) -> jax.Array:
+        state = predictive.init(model, setting)
+        return predict_rows(predictive, state, data, data.x.shape[0], model, setting)[1]
+
+    return jax.vmap(of_set)(jax.tree.map(jnp.asarray, data))
+
+
 @register("glse")
-class GLSEPredictive(PlugIn):
+class GLSEPredictive(PlugIn[glse.Statistics, glse.Estimates]):
     """The paper's estimator.
 
     Parameters
@@ -109,14 +150,16 @@ class GLSEPredictive(PlugIn):
         How the variance is widened.
     """
 
-    ridge: Any = 1.0
+    ridge: float = 1.0
 
     def __post_init__(self) -> None:
         remedy = "without a ridge V may be singular"
         set_frozen(self, ridge=check_number("ridge", self.ridge, low=0, open_low=True, remedy=remedy))
         super().__post_init__()
 
-    def init(self, model: Any, setting: Any) -> PlugInState:
+    def init(
+        self, model: Model | None, setting: Setting | Known
+    ) -> PlugInState[glse.Statistics, glse.Estimates]:
         """Return the state before the first row: θ̂ = φ̂ = 0."""
         d = setting.dimension
         nothing = jnp.zeros(d)
@@ -124,7 +167,9 @@ class GLSEPredictive(PlugIn):
             jnp.zeros(()), glse.empty(d), glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge)
         )
 
-    def moments(self, estimates: glse.Estimates, x: jax.Array, setting: Any) -> tuple[jax.Array, jax.Array]:
+    def moments(
+        self, estimates: glse.Estimates, x: jax.Array, setting: Setting | Known
+    ) -> tuple[jax.Array, jax.Array]:
         """Return mean and variance of the predictive at contexts (..., d)."""
         length = jnp.sqrt(contract(x, x))
         most_u, most_v = setting.bounds.theta * length, setting.bounds.phi * length
@@ -134,16 +179,24 @@ class GLSEPredictive(PlugIn):
         return u, self._widened(w, w * jnp.maximum(quadratic_form(estimates.inverse, x), 0.0), setting)
 
     def learn(
-        self, state: PlugInState, x: Any, rounds: Any, total: Any, squares: Any, setting: Any
-    ) -> PlugInState:
+        self,
+        state: PlugInState[glse.Statistics, glse.Estimates],
+        x: jax.Array,
+        rounds: Number,
+        total: Number,
+        squares: Number,
+        setting: Setting | Known,
+    ) -> PlugInState[glse.Statistics, glse.Estimates]:
         """Return the state after one more row."""
         statistics = glse.add(state.statistics, x, rounds, total, squares)
         inverse = glse.sherman_morrison(state.estimates.inverse, x, rounds)
-        return PlugInState(state.rows + 1.0, statistics, glse.estimate(statistics, inverse, setting.link))
+        return PlugInState(
+            state.rows + 1.0, statistics, glse.estimate(statistics, inverse, as_affine(setting.link))
+        )
 
 
 @register("weighted")
-class WeightedPredictive(PlugIn):
+class WeightedPredictive(PlugIn[weighted.Statistics, weighted.Estimates]):
     """The weighted estimator, whose beliefs are truncated to the bounds.
 
     Parameters
@@ -152,25 +205,42 @@ class WeightedPredictive(PlugIn):
         How the variance is widened.
     """
 
-    def init(self, model: Any, setting: Any) -> PlugInState:
+    def init(
+        self, model: Model | None, setting: Setting | Known
+    ) -> PlugInState[weighted.Statistics, weighted.Estimates]:
         """Return the state before the first row: the priors."""
         return PlugInState(jnp.zeros(()), *weighted.empty(setting.dimension, setting.bounds))
 
     def moments(
-        self, estimates: weighted.Estimates, x: jax.Array, setting: Any
+        self, estimates: weighted.Estimates, x: jax.Array, setting: Setting | Known
     ) -> tuple[jax.Array, jax.Array]:
         """Return mean and variance of the predictive at contexts (..., d)."""
-        floor = self.floor * setting.link(0.0)
-        estimated = weighted.moments(estimates, x, setting.link, setting.bounds, floor)
+        floor = self.floor * as_affine(setting.link)(0.0)
+        estimated = weighted.moments(estimates, x, as_affine(setting.link), setting.bounds, floor)
         return estimated.u, self._widened(estimated.w, estimated.u_sd**2, setting)
 
     def learn(
-        self, state: PlugInState, x: Any, rounds: Any, total: Any, squares: Any, setting: Any
-    ) -> PlugInState:
+        self,
+        state: PlugInState[weighted.Statistics, weighted.Estimates],
+        x: jax.Array,
+        rounds: Number,
+        total: Number,
+        squares: Number,
+        setting: Setting | Known,
+    ) -> PlugInState[weighted.Statistics, weighted.Estimates]:
         """Return the state after one more row."""
-        floor = self.floor * setting.link(0.0)
-        variance = weighted.weighting_variance(state.estimates, x, setting.link, setting.bounds, floor)
+        floor = self.floor * as_affine(setting.link)(0.0)
+        variance = weighted.weighting_variance(
+            state.estimates, x, as_affine(setting.link), setting.bounds, floor
+        )
         added = weighted.add(
-            state.statistics, state.estimates, x, rounds, total, squares, setting.link, (variance, variance)
+            state.statistics,
+            state.estimates,
+            x,
+            rounds,
+            total,
+            squares,
+            as_affine(setting.link),
+            (variance, variance),
         )
         return PlugInState(state.rows + 1.0, *added)

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.registry import Registry
+from hrprob._core.types import State
 from hrprob.noise.normal import log_density_of_rounds
 from hrprob.observations import Data, Stays
+
+if TYPE_CHECKING:
+    from hrprob.models import Model
+    from hrprob.models.setting import Setting
 
 __all__ = ["PREDICTIVES", "Predictive", "guarded", "make_predictive", "register", "sums_of"]
 
@@ -25,21 +30,31 @@ P = TypeVar("P", bound=type)
 _WIDER = 2.0
 
 
-class Predictive(abc.ABC):
+class Predictive(abc.ABC, Generic[State]):
     """The contract of a predictive: pure functions over its state, a tuple of arrays."""
 
     kind: ClassVar[str]
 
     @abc.abstractmethod
-    def init(self, model: Any, setting: Any) -> Any:
+    def init(self, model: Model, setting: Setting) -> State:
         """Return the state before the first row."""
 
     @abc.abstractmethod
-    def absorb(self, state: Any, past: Data, new: Data, model: Any, setting: Any) -> tuple[Any, jax.Array]:
+    def absorb(
+        self, state: State, past: Data, new: Data, model: Model, setting: Setting
+    ) -> tuple[State, jax.Array]:
         """Return the state after some new rows, and ln q of each (n,).
 
         The q of a row depends on ``past`` and on the new rows before it, on nothing else.
         """
+
+    def absorb_sets(self, data: Data, model: Model, setting: Setting) -> jax.Array:
+        """Return ln q of every row of several data sets of one length, each from its own earlier rows: (sets, rows)."""
+        sets = [jax.tree.map(lambda leaf, i=i: leaf[i], data) for i in range(data.x.shape[0])]
+        nothing = jax.tree.map(lambda leaf: leaf[:0], sets[0])
+        return jnp.stack(
+            [self.absorb(self.init(model, setting), nothing, one, model, setting)[1] for one in sets]
+        )
 
 
 PREDICTIVES: Registry[Predictive] = Registry(
@@ -63,7 +78,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[P], P]:
     return PREDICTIVES.register(kind, static=static)
 
 
-def make_predictive(predictive: Any) -> Predictive:
+def make_predictive(predictive: object) -> Predictive:
     """Return a predictive: itself, by its kind, or from a table with its kind and parameters.
 
     Examples

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Number
 from hrprob.estimation import glse
 from hrprob.estimation.estimator import Ellipsoid
 from hrprob.estimation.likelihood_ratio.search import Function, Search
 from hrprob.lifetime import log_reneging_probability
+from hrprob.noise import Noise
 from hrprob.numerics.products import contract
 from hrprob.observations import Stays
+from hrprob.problem.links import AffineLink
+
+if TYPE_CHECKING:
+    from hrprob.models.setting import Setting
 
 __all__ = ["Interval", "bounding_ellipsoid", "interval", "log_reneging", "mean", "phi_radius", "variance"]
 
@@ -31,13 +38,15 @@ class Interval(NamedTuple):
     high: float
 
 
-def mean(theta: jax.Array, phi: jax.Array, x: jax.Array, beta: Any, setting: Any, noise: Any) -> jax.Array:
+def mean(
+    theta: jax.Array, phi: jax.Array, x: jax.Array, beta: ArrayLike, setting: Setting, noise: Noise
+) -> jax.Array:
     """Return θᵀx."""
     return contract(x, theta)
 
 
 def variance(
-    theta: jax.Array, phi: jax.Array, x: jax.Array, beta: Any, setting: Any, noise: Any
+    theta: jax.Array, phi: jax.Array, x: jax.Array, beta: ArrayLike, setting: Setting, noise: Noise
 ) -> jax.Array:
     """Return f(φᵀx)."""
     value: jax.Array = setting.link(contract(x, phi))
@@ -45,14 +54,14 @@ def variance(
 
 
 def log_reneging(
-    theta: jax.Array, phi: jax.Array, x: jax.Array, beta: Any, setting: Any, noise: Any
+    theta: jax.Array, phi: jax.Array, x: jax.Array, beta: ArrayLike, setting: Setting, noise: Noise
 ) -> jax.Array:
     """Return the logarithm of the probability that an outcome falls below β."""
     return log_reneging_probability(contract(x, theta), setting.variance(contract(x, phi)), beta, noise)
 
 
 def interval(
-    search: Search, quantity: Callable[..., jax.Array], x: np.ndarray, beta: float, noise: Any
+    search: Search, quantity: Callable[..., jax.Array], x: np.ndarray, beta: float, noise: Noise
 ) -> Interval:
     """Return the least and the largest value of a quantity at context x over the set."""
     pair = _compiled(quantity)
@@ -104,14 +113,14 @@ def _directions(size: int) -> np.ndarray:
     return np.concatenate([np.eye(size), -np.eye(size), others])
 
 
-_PAIRS: dict[Any, Any] = {}
+_PAIRS: dict[Callable[..., jax.Array], Callable[..., tuple[jax.Array, jax.Array]]] = {}
 
 
-def _compiled(quantity: Callable[..., jax.Array]) -> Any:
+def _compiled(quantity: Callable[..., jax.Array]) -> Callable[..., tuple[jax.Array, jax.Array]]:
     """Return value and gradient of a quantity as a function of v, compiled once."""
     if quantity not in _PAIRS:
 
-        def of_pair(v: jax.Array, x: jax.Array, beta: Any, setting: Any, noise: Any) -> jax.Array:
+        def of_pair(v: jax.Array, x: jax.Array, beta: ArrayLike, setting: Setting, noise: Noise) -> jax.Array:
             d = setting.dimension
             return quantity(v[:d], v[d:], x, beta, setting, noise)
 
@@ -120,7 +129,7 @@ def _compiled(quantity: Callable[..., jax.Array]) -> Any:
 
 
 @jax.jit
-def _glse(stays: Stays, ridge: Any, link: Any) -> tuple[glse.Estimates, jax.Array]:
+def _glse(stays: Stays, ridge: Number, link: AffineLink) -> tuple[glse.Estimates, jax.Array]:
     def step(sums: glse.Statistics, row: Stays) -> tuple[glse.Statistics, None]:
         return glse.add(sums, *row), None
 

@@ -21,13 +21,20 @@ Hilferty's cube root), so that :math:`\rho = (1 - \tfrac13\sqrt{2s}\sin a)^{-3}`
 
 For any context, :func:`boundary` moves φ along Σ_φx. The variances of the contexts that were served change by other
 shares than that of x itself. Let γ be their mean share (weighted as in the third derivative of ℓ) over that of x:
-1 where x was served itself, near 0 where the variance at x is extrapolated. With half axes h_u and h_w (as a share of ŵ) of the ellipsoid,
+1 where x was served itself, near 0 where the variance at x is extrapolated, negative where it falls while those of the served
+contexts rise. With half axes h_u and h_w (as a share of ŵ) of the ellipsoid,
 
 .. math:: \rho = (1 - \tfrac13 \gamma h_w \sin a)^{-3}, \qquad
     w = \hat w\,(1 + (\rho - 1)/\gamma), \qquad u = \hat u + h_u \sqrt\rho \cos a,
 
-which is exact to third order along that line. Towards small variances the set reaches further than along the line, and γ is
-halved. This is no proved bound. **Slack**: the half axes are multiplied by :data:`STRETCH`; tests compare the intervals with a constrained search of the set itself.
+which is exact to third order along that line. On the side on which the third order makes the set wider than the ellipsoid (γ sin a > 0), γ
+enters whole; on the other, half of it: the set bends away from the line there.
+
+**What is promised.** The expansion needs h_w of at most about 1. With fewer than :data:`LEAST_ROUNDS` rounds per dimension the region
+is that of the bounds alone, which contains every set; with more, the half axes are multiplied by :data:`STRETCH`, the stated slack. For
+this form there is no proof: searches of the exact set try to escape it and do not (``tests``, and
+``docs/explanation/likelihood-ratio.md`` for what was tried). What is proved is the ellipsoid of
+:mod:`hrprob.estimation.likelihood_ratio.certificate`.
 
 An old region stays valid: the set of an earlier n holds together with all others. So it is fitted again only now and
 then.
@@ -36,33 +43,53 @@ then.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from hrprob._core.types import Integer, Number
 from hrprob.estimation.projection import project
 from hrprob.noise.normal import log_density_of_rounds
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.numerics.row_sums import sum_over_rows
+from hrprob.observations import Stays
+from hrprob.problem.bounds import Bounds
+from hrprob.problem.links import AffineLink
 
-__all__ = ["POINTS", "STRETCH", "Ends", "Region", "boundary", "empty", "ends", "fit"]
+__all__ = [
+    "LEAST_ROUNDS",
+    "POINTS",
+    "STRETCH",
+    "Ends",
+    "Region",
+    "boundary",
+    "empty",
+    "ends",
+    "expand",
+    "fit",
+    "maximum",
+]
 
-POINTS = 13
+POINTS = 9
 """Points of the boundary per context, from the smallest variance to the largest."""
 
-STRETCH = 1.05
-"""The stated slack: a factor on the radius. 0.9 % of it is for the points, which are corners of a polygon."""
+STRETCH = 1.1
+"""The stated slack: a factor on the radius. 1.9 % of it is for the points, which are corners of a polygon."""
+
+LEAST_ROUNDS = 128
+"""Rounds per dimension below which the region is that of the bounds alone."""
 
 # κ: what the balls' own inequalities may cost in b.
 _SHARE = 0.25
 # The search ends when its next step is shorter than this share of a standard deviation, squared.
 _CLOSE = 0.01
 _MOST_STEPS = 20
-_LEAST_GAMMA = 0.02
+_LEAST_GAMMA, _MOST_GAMMA = 0.02, 4.0
 
 
 class Region(NamedTuple):
@@ -102,7 +129,7 @@ class _Search(NamedTuple):
     step: jax.Array  # (2, d)
 
 
-def empty(dimension: int, bounds: Any) -> Region:
+def empty(dimension: int, bounds: Bounds) -> Region:
     """Return the region before any data: it contains both balls.
 
     Examples
@@ -118,7 +145,13 @@ def empty(dimension: int, bounds: Any) -> Region:
 
 
 def fit(
-    tables: Any, log_q: Any, delta: Any, start: Region, link: Any, bounds: Any, scale: Any = 1.0
+    tables: Sequence[tuple[Stays, Integer]],
+    log_q: Number,
+    delta: Number,
+    start: Region,
+    link: AffineLink,
+    bounds: Bounds,
+    scale: Number = 1.0,
 ) -> Region:
     """Return the region given stays.
 
@@ -137,8 +170,24 @@ def fit(
     scale : scalar
         Factor on the radius; with less than 1 nothing is promised.
     """
-    rounds = sum((jnp.sum(data.rounds) for data, _ in tables), jnp.zeros(()))
-    found = _climb(tables, start, link, bounds, rounds)
+    fitted = expand(tables, log_q, delta, start, link, bounds, scale)
+    d = start.theta.shape[-1]
+    # The error of the expansion depends on radius²/n: a scaled set needs fewer rounds.
+    few = _rounds(tables) < LEAST_ROUNDS * d * jnp.minimum(scale, 1.0) ** 2
+    return jax.tree.map(lambda whole, other: jnp.where(few, whole, other), empty(d, bounds), fitted)
+
+
+def expand(
+    tables: Sequence[tuple[Stays, Integer]],
+    log_q: Number,
+    delta: Number,
+    start: Region,
+    link: AffineLink,
+    bounds: Bounds,
+    scale: Number = 1.0,
+) -> Region:
+    """Return the region by its expansion at any number of rounds, also where too few make it inaccurate; as :func:`fit`."""
+    found = maximum(tables, start, link, bounds)
     excess = found.squared_radius + _SHARE - log_q - jnp.log(delta)
     # The maximum is above the likelihood of any pair, also where the search was stopped or ended at the ball.
     excess = jnp.maximum(excess, -jnp.log(delta))
@@ -148,8 +197,19 @@ def fit(
     return found._replace(third=third, squared_radius=2.0 * excess * scale**2)
 
 
+def maximum(
+    tables: Sequence[tuple[Stays, Integer]], start: Region, link: AffineLink, bounds: Bounds
+) -> Region:
+    """Return a region around the maximum of the likelihood; its squared radius is the value of ℓ there."""
+    return _climb(tables, start, link, bounds, _rounds(tables))
+
+
+def _rounds(tables: Sequence[tuple[Stays, Integer]]) -> jax.Array:
+    return sum((jnp.sum(data.rounds) for data, _ in tables), jnp.zeros(()))
+
+
 def boundary(
-    region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any
+    region: Region, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number
 ) -> tuple[jax.Array, jax.Array]:
     """Return points (u, w) on the upper boundary of the set of each context (n, d): (POINTS, n) both.
 
@@ -160,7 +220,7 @@ def boundary(
     return jnp.clip(centre + half, -most, most), w
 
 
-def ends(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any) -> Ends:
+def ends(region: Region, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number) -> Ends:
     """Return outer intervals of mean and variance of each context (n, d)."""
     centre, half, w = _points(region, contexts, link, bounds, floor)
     most, widest = bounds.theta * jnp.sqrt(contract(contexts, contexts)), jnp.max(half, axis=0)
@@ -168,7 +228,9 @@ def ends(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any
     return Ends(low, high, w[0], w[-1])
 
 
-def _points(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: Any) -> Any:
+def _points(
+    region: Region, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number
+) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return the mean at the centre (n,), and at POINTS variances how far the mean may be away: (POINTS, n) both."""
     length = jnp.sqrt(contract(contexts, contexts))
     least = jnp.maximum(link(-bounds.phi * length), floor)
@@ -182,24 +244,30 @@ def _points(region: Region, contexts: jax.Array, link: Any, bounds: Any, floor: 
     third = contract(
         contract(contract(region.third, toward[..., None, None, :]), toward[..., None, :]), toward
     )
-    # The share is never 0: a quotient by it is taken.
-    gamma = jnp.clip(0.5 * third * w * link.slope**3 / spread**2, _LEAST_GAMMA, 1.0)
+    gamma = 0.5 * third * w * link.slope**3 / spread**2
+    # On the wider side γ enters whole, on the other half of it; never 0, because a quotient by it is taken.
+    size = jnp.clip(jnp.abs(gamma), _LEAST_GAMMA, _MOST_GAMMA)
+    half_size = 0.5 * jnp.minimum(size, 1.0)
+    below = jnp.where(gamma < 0.0, -size, half_size)
+    above = jnp.where(gamma < 0.0, -half_size, size)
     # Where the variance meets its bounds: w = ŵ(1 + (ρ − 1)/γ) with ρ = (1 − γ·half_w·sin a/3)^{−3}.
     low, high = (
         3.0 * (1.0 - 1.0 / jnp.cbrt(jnp.maximum(1.0 + share * (end / w - 1.0), 1e-9))) / (share * half_w)
-        for share, end in ((0.5 * gamma, least), (gamma, most))
+        for share, end in ((below, least), (above, most))
     )
     low, high = jnp.clip(low, -1.0, 0.0), jnp.clip(high, 0.0, 1.0)
     place = np.sin(np.linspace(-0.5 * math.pi, 0.5 * math.pi, POINTS)).reshape((POINTS,) + (1,) * low.ndim)
     sine = 0.5 * (low + high) + 0.5 * (high - low) * place
-    gamma = jnp.where(sine < 0.0, 0.5 * gamma, gamma)
+    gamma = jnp.where(sine < 0.0, below, above)
     root = 1.0 / jnp.maximum(1.0 - gamma * half_w * sine / 3.0, 1e-3)
     ratio = root * root * root
     half = half_u * jnp.sqrt(jnp.maximum(1.0 - sine * sine, 0.0) * ratio)
     return contract(contexts, region.theta), half, jnp.clip(w * (1.0 + (ratio - 1.0) / gamma), least, most)
 
 
-def _climb(tables: Any, start: Region, link: Any, bounds: Any, rounds: Any) -> Region:
+def _climb(
+    tables: Sequence[tuple[Stays, Integer]], start: Region, link: AffineLink, bounds: Bounds, rounds: Number
+) -> Region:
     """Return the maximum of ℓ − κ/2 times the balls' quadratic forms, by Fisher scoring from ``start``."""
     # With few rounds the likelihood is unbounded where the variance of an outcome may be 0, at the sphere: keep away.
     allowed = bounds.phi * (1.0 - 1.0 / (rounds + 10.0))
@@ -237,7 +305,7 @@ def _climb(tables: Any, start: Region, link: Any, bounds: Any, rounds: Any) -> R
     return lax.while_loop(lambda now: ~now.near & (now.steps < _MOST_STEPS), advance, first).region
 
 
-def _block(data: Any, theta: jax.Array, phi: jax.Array, link: Any) -> _Sums:
+def _block(data: Stays, theta: jax.Array, phi: jax.Array, link: AffineLink) -> _Sums:
     d = data.x.shape[1]
     u, w = contract(data.x, theta), jnp.maximum(link(contract(data.x, phi)), 1e-9)
     inverse = 1.0 / w
@@ -252,7 +320,7 @@ def _block(data: Any, theta: jax.Array, phi: jax.Array, link: Any) -> _Sums:
     return _Sums(value, first[0], first[1], (weights @ pairs).reshape(2, d, d))
 
 
-def _block_third(data: Any, phi: jax.Array, link: Any) -> jax.Array:
+def _block_third(data: Stays, phi: jax.Array, link: AffineLink) -> jax.Array:
     d = data.x.shape[1]
     share = link.slope / jnp.maximum(link(contract(data.x, phi)), 1e-9)
     weighted = (data.rounds * share**3)[:, None] * data.x

@@ -11,7 +11,7 @@ isolated points with a variance near 0 at a seen context may belong to it, and a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,10 +19,16 @@ import numpy as np
 from scipy import optimize
 
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Integer
 from hrprob.estimation.likelihood_ratio import region
 from hrprob.estimation.likelihood_ratio.predictives import sums_of
 from hrprob.numerics.row_sums import capacity_for
 from hrprob.observations import Data, pad
+from hrprob.problem.links.base import as_affine
+
+if TYPE_CHECKING:
+    from hrprob.models import Model
+    from hrprob.models.setting import Setting
 
 __all__ = ["Free", "Maximum", "Search"]
 
@@ -61,7 +67,7 @@ class Search:
         τ.
     """
 
-    def __init__(self, data: Data, model: Any, setting: Any, threshold: float) -> None:
+    def __init__(self, data: Data, model: Model, setting: Setting, threshold: float) -> None:
         self.setting, self.threshold = setting, threshold
         self._data, self._model = pad(data, capacity_for(data.x.shape[0])), model
         with double_precision():
@@ -70,10 +76,10 @@ class Search:
         self._factor = np.zeros((2 * d, 2 * d))
         self._factor[:d, :d] = np.linalg.cholesky(fitted.theta_covariance)
         self._factor[d:, d:] = np.linalg.cholesky(fitted.phi_covariance)
-        size = max(np.linalg.norm(fitted.theta), 1e-12)
+        size = max(float(np.linalg.norm(fitted.theta)), 1e-12)
         theta = fitted.theta * min(1.0, 0.999 * setting.bounds.theta / size)
         self._centre = np.concatenate([theta, fitted.phi])
-        self._last: tuple[Any, Any] = (None, None)
+        self._last = (np.full(2 * d, np.nan), (np.nan, np.zeros(2 * d)))  # NaN equals nothing
         self.maximum = self.maximise()
 
     def log_likelihood(self, v: np.ndarray) -> tuple[float, np.ndarray]:
@@ -164,7 +170,9 @@ class Search:
         """Return where a search for the largest value ended, feasible or not."""
         scale = max(abs(function(within.origin + within.basis @ start)[0]), 1.0)
 
-        def pair(one: Function, factor: float) -> tuple[Any, Any]:
+        def pair(
+            one: Function, factor: float
+        ) -> tuple[Callable[[np.ndarray], float], Callable[[np.ndarray], np.ndarray]]:
             return (
                 lambda t: factor * one(within.origin + within.basis @ t)[0],
                 lambda t: factor * (within.basis.T @ one(within.origin + within.basis @ t)[1]),
@@ -203,7 +211,7 @@ class Search:
         return centre + low * (v - centre)
 
 
-def _of_all(v: jax.Array, data: Data, model: Any, setting: Any) -> jax.Array:
+def _of_all(v: jax.Array, data: Data, model: Model, setting: Setting) -> jax.Array:
     d = setting.dimension
     return jnp.sum(model.log_likelihood(v[:d], v[d:], data, setting))
 
@@ -213,8 +221,8 @@ _hessian = jax.jit(jax.hessian(_of_all))
 
 
 @jax.jit
-def _start(data: Data, rows: Any, setting: Any) -> region.Region:
+def _start(data: Data, rows: Integer, setting: Setting) -> region.Region:
     """Return the maximum of the normal likelihood: near the model's own, whatever the model is."""
     first = region.empty(setting.dimension, setting.bounds)
     stays = jax.tree.map(jnp.asarray, sums_of(data))
-    return region.fit([(stays, rows)], 0.0, 0.5, first, setting.link, setting.bounds)
+    return region.maximum([(stays, rows)], first, as_affine(setting.link), setting.bounds)

@@ -34,15 +34,17 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Generic, Self, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.records import with_fields
+from hrprob._core.types import Number, PyTree, State
 from hrprob.estimation.posterior.target import Target
 from hrprob.numerics.control_flow import once
+from hrprob.observations import Data, Tables
 
 __all__ = ["BatchEngine", "Engine", "StreamingEngine"]
 
@@ -50,7 +52,7 @@ __all__ = ["BatchEngine", "Engine", "StreamingEngine"]
 _KEPT = 512
 
 
-class Engine(abc.ABC):
+class Engine(abc.ABC, Generic[State]):
     """What engines of both sorts have.
 
     Attributes
@@ -101,27 +103,27 @@ class Engine(abc.ABC):
     refit: ClassVar[float]
     seconds_per_fit: ClassVar[float] = 0.0
     library: ClassVar[str] = "hrprob"
-    shorter: ClassVar[Mapping[str, Any]] = {}
+    shorter: ClassVar[Mapping[str, object]] = {}
     raise_for_rhat: ClassVar[str] = ""
     raise_for_divergences: ClassVar[str] = ""
 
     @abc.abstractmethod
-    def init(self, target: Target, key: jax.Array | None = None) -> Any:
+    def init(self, target: Target, key: jax.Array | None = None) -> State:
         """Return the belief before any data: the prior. Without a key it is always the same."""
 
     @abc.abstractmethod
-    def fit(self, target: Target, *args: Any, **kwargs: Any) -> Any:
+    def fit(self, target: Target, *args: PyTree, **kwargs: PyTree) -> State:
         """Return the belief given data; each sort of engine has its own arguments."""
 
     @abc.abstractmethod
-    def draw(self, target: Target, belief: Any, key: jax.Array, scale: Any = 1.0) -> jax.Array:
+    def draw(self, target: Target, belief: State, key: jax.Array, scale: Number = 1.0) -> jax.Array:
         """Return one draw of z (2d,), its distance from the mean multiplied by ``scale``."""
 
-    def draw_some(self, target: Target, belief: Any, key: jax.Array, draws: int) -> jax.Array:
+    def draw_some(self, target: Target, belief: State, key: jax.Array, draws: int) -> jax.Array:
         """Return draws of z (draws, 2d); fewer where the belief consists of fewer draws."""
         return jax.vmap(lambda key: self.draw(target, belief, key))(jax.random.split(key, draws))
 
-    def log_density(self, target: Target, belief: Any, z: jax.Array) -> jax.Array:
+    def log_density(self, target: Target, belief: State, z: jax.Array) -> jax.Array:
         """Return ln q(z) of the belief, where ``has_density``."""
         raise NotImplementedError(f"beliefs of {type(self).__name__} have no density")
 
@@ -152,7 +154,7 @@ class Engine(abc.ABC):
         return with_fields(self, **unset)
 
 
-class StreamingEngine(Engine):
+class StreamingEngine(Engine[State]):
     """An engine that fits inside compiled programs.
 
     ``tables`` are pairs of data in a buffer of fixed length and the number of its rows in use. A subclass
@@ -163,27 +165,27 @@ class StreamingEngine(Engine):
     refit: ClassVar[float] = 1.05
 
     @abc.abstractmethod
-    def fit(self, target: Target, tables: Any, start: Any) -> Any:
+    def fit(self, target: Target, tables: Tables, start: State) -> State:
         """Return the belief given all rows in use; ``start`` is the belief before."""
 
-    def absorb(self, target: Target, belief: Any, row: Any) -> Any:
+    def absorb(self, target: Target, belief: State, row: Data) -> State:
         """Return the belief after one more row of data, without an axis of rows, until the next fit."""
         return belief
 
-    def mode(self, belief: Any) -> jax.Array:
+    def mode(self, belief: State) -> jax.Array:
         """Return the mode z (2d,) of a belief, where the engine ``folds``."""
         raise NotImplementedError(f"beliefs of {type(self).__name__} have no mode")
 
-    def needs_refit(self, belief: Any) -> Any:
+    def needs_refit(self, belief: State) -> bool | jax.Array:
         """Return whether the belief must be refitted before the number of users has grown by ``refit``."""
         return False
 
-    def refresh(self, target: Target, tables: Any, belief: Any, due: Any) -> Any:
+    def refresh(self, target: Target, tables: Tables, belief: State, due: jax.Array) -> State:
         """Return the belief, refitted where it is ``due``."""
         return once(due, lambda belief: self.fit(target, tables, belief), belief)
 
 
-class BatchEngine(Engine):
+class BatchEngine(Engine[State]):
     """An engine that fits one data set at a time, from outside of compiled programs.
 
     By default a belief consists of draws of z (chains, draws, 2d), and a policy keeps 512 of them, of which
@@ -196,35 +198,36 @@ class BatchEngine(Engine):
     refit: ClassVar[float] = 1.5
 
     @abc.abstractmethod
-    def fit(self, target: Target, data: Any, key: jax.Array, start: Any = None) -> Any:
+    def fit(self, target: Target, data: Data, key: jax.Array, start: PyTree = None) -> State:
         """Return the belief given ``data``; ``start`` is a belief, or what was kept of one, to begin at."""
 
-    def own_draws(self, belief: Any) -> jax.Array:
+    def own_draws(self, belief: State) -> jax.Array:
         """Return the draws of z (chains, draws, 2d or more) that a belief consists of, where ``makes_draws``."""
-        return belief
+        return cast(jax.Array, belief)
 
-    def draw_some(self, target: Target, belief: Any, key: jax.Array, draws: int) -> jax.Array:
+    def draw_some(self, target: Target, belief: State, key: jax.Array, draws: int) -> jax.Array:
         """Return evenly thinned draws of the belief's own, where ``makes_draws``."""
         if not self.makes_draws:
             return super().draw_some(target, belief, key, draws)
         every = self.own_draws(belief)[..., : target.size].reshape(-1, target.size)
         return every[np.linspace(0, every.shape[0] - 1, min(draws, every.shape[0])).astype(int)]
 
-    def statistics(self, belief: Any) -> Mapping[str, np.ndarray]:
+    def statistics(self, belief: State) -> Mapping[str, np.ndarray]:
         """Return what the sampler reports of every draw (chains, draws), by ArviZ's names."""
         return {}
 
-    def init(self, target: Target, key: jax.Array | None = None) -> Any:
+    def init(self, target: Target, key: jax.Array | None = None) -> State:
         """Return draws of z (512, 2d) from the prior: what :meth:`keep` keeps of a fit."""
-        return target.prior_of_both(jax.random.key(0) if key is None else key, _KEPT)
+        return cast(State, target.prior_of_both(jax.random.key(0) if key is None else key, _KEPT))
 
-    def keep(self, target: Target, belief: Any) -> Any:
+    def keep(self, target: Target, belief: State) -> PyTree:
         """Return the part of a fit that a policy keeps, of fixed size: evenly thinned draws of (z_θ, z_φ)."""
         draws = self.own_draws(belief)[..., : target.size].reshape(-1, target.size)
         return draws[jnp.linspace(0, draws.shape[0] - 1, _KEPT).astype(jnp.int32)]
 
-    def draw(self, target: Target, belief: Any, key: jax.Array, scale: Any = 1.0) -> jax.Array:
+    def draw(self, target: Target, belief: State, key: jax.Array, scale: Number = 1.0) -> jax.Array:
         """Return one of the draws that were kept, its distance from their mean multiplied by ``scale``."""
-        one = belief[jax.random.randint(key, (), 0, belief.shape[0])]
-        mean = jnp.mean(belief, axis=0)
+        kept = cast(jax.Array, belief)
+        one = kept[jax.random.randint(key, (), 0, kept.shape[0])]
+        mean = jnp.mean(kept, axis=0)
         return mean + scale * (one - mean)

@@ -9,11 +9,10 @@ of the uniform prior, so that most draws lie in the ball even before any data.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
+from hrprob._core.types import Number
 from hrprob.numerics.factors import cholesky
 from hrprob.numerics.products import contract
 
@@ -25,7 +24,7 @@ _TRIES = 32
 _NEVER = -1e6
 
 
-def prior_precision(dimension: int, radius: Any, wanted: Any = 0.0) -> Any:
+def prior_precision(dimension: int, radius: Number, wanted: Number = 0.0) -> Number:
     """Return κ, the precision of θ's normal prior, where ``wanted`` is κ₀.
 
     Examples
@@ -37,7 +36,7 @@ def prior_precision(dimension: int, radius: Any, wanted: Any = 0.0) -> Any:
 
 
 def first_accepted(
-    key: jax.Array, tries: jax.Array, radius: Any, wanted: Any = 0.0
+    key: jax.Array, tries: jax.Array, radius: Number, wanted: Number = 0.0
 ) -> tuple[jax.Array, jax.Array]:
     """Return the first proposal of θ (tries, d) that is accepted, and its index; ``wanted`` is κ₀.
 
@@ -49,7 +48,7 @@ def first_accepted(
     return project_onto_ball(tries[number], radius), number
 
 
-def project_onto_ball(theta: jax.Array, radius: Any) -> jax.Array:
+def project_onto_ball(theta: jax.Array, radius: Number) -> jax.Array:
     """Return the nearest point of the ball to each θ (..., d).
 
     Examples
@@ -61,20 +60,22 @@ def project_onto_ball(theta: jax.Array, radius: Any) -> jax.Array:
     return theta / jnp.maximum(length, 1.0)[..., None]
 
 
-def log_acceptance(tries: jax.Array, radius: Any, wanted: Any = 0.0) -> jax.Array:
+def log_acceptance(tries: jax.Array, radius: Number, wanted: Number = 0.0) -> jax.Array:
     """Return the log acceptance probability of each proposal of θ (tries, d); outside the ball it is almost −∞."""
     size, log_probability = _size_and_log_probability(tries, radius, wanted)
     return jnp.where(size <= 1.0, log_probability, _NEVER)
 
 
-def _size_and_log_probability(tries: jax.Array, radius: Any, wanted: Any) -> tuple[jax.Array, jax.Array]:
+def _size_and_log_probability(
+    tries: jax.Array, radius: Number, wanted: Number
+) -> tuple[jax.Array, jax.Array]:
     size = contract(tries, tries) / radius**2
     excess = (prior_precision(tries.shape[-1], radius, wanted) - wanted) * jnp.square(radius)
     return size, 0.5 * excess * (size - 1.0)
 
 
 def draw_in_ball(
-    key: jax.Array, mean: jax.Array, covariance: jax.Array, radius: Any, scale: Any = 1.0
+    key: jax.Array, mean: jax.Array, covariance: jax.Array, radius: Number, scale: Number = 1.0
 ) -> jax.Array:
     """Return a draw of θ (d,) in the ball, given mean and covariance under the normal prior.
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, TypeVar, dataclass_transform
 
 from hrprob._core.registry import Registry
+
+if TYPE_CHECKING:
+    from hrprob.estimation.posterior.base import Engine
 
 __all__ = ["ENGINES", "make_engine", "register"]
 
 E = TypeVar("E", bound=type)
 
-ENGINES: Registry[Any] = Registry(
+ENGINES: Registry[Engine] = Registry(
     "engines",
     field="engine",
     package="hrprob.estimation.posterior",
@@ -30,7 +33,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[E], E]:
     return ENGINES.register(kind, static=static)
 
 
-def make_engine(engine: Any) -> Any:
+def make_engine(engine: object) -> Engine:
     """Return an engine: itself, by its kind, or from a table with its kind and parameters.
 
     Examples

@@ -13,18 +13,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Integer, PyTree
 from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.base import BatchEngine, Engine, StreamingEngine
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import first_rows, pad
-from hrprob.observations import features
+from hrprob.observations import Data, features
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["DIMS", "Draws", "draw_many", "export", "features", "fit_engine", "sample_posterior"]
 
@@ -46,7 +51,7 @@ class Draws(NamedTuple):
     statistics: Mapping[str, np.ndarray] = {}  # (chains, draws) each, by ArviZ's names
 
 
-def fit_engine(engine: Engine, target: Target, data: Any, key: jax.Array, start: Any = None) -> Any:
+def fit_engine(engine: Engine, target: Target, data: Data, key: jax.Array, start: PyTree = None) -> PyTree:
     """Return the belief of ``engine`` given all of ``data``, in double precision; without data, the prior.
 
     ``start`` is a belief of the same engine to begin at. A sequential engine follows the data from their
@@ -69,7 +74,7 @@ def fit_engine(engine: Engine, target: Target, data: Any, key: jax.Array, start:
 
 
 def draw_many(
-    engine: Engine, target: Target, belief: Any, data: Any, key: jax.Array, draws: int = 4000
+    engine: Engine, target: Target, belief: PyTree, data: Data, key: jax.Array, draws: int = 4000
 ) -> Draws:
     """Return ``draws`` draws from a belief, with their importance ratios.
 
@@ -107,7 +112,7 @@ def draw_many(
         )
 
 
-def sample_posterior(engine: Engine, target: Target, data: Any, key: jax.Array, draws: int = 4000) -> Draws:
+def sample_posterior(engine: Engine, target: Target, data: Data, key: jax.Array, draws: int = 4000) -> Draws:
     """Return about ``draws`` draws from the posterior given ``data``, by chain where the engine has chains.
 
     Where an engine has ``replicates``, each chain is a fit of its own: where they disagree, the engine's
@@ -126,7 +131,7 @@ def sample_posterior(engine: Engine, target: Target, data: Any, key: jax.Array, 
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *each)
 
 
-def export(draws: Draws, **sample_stats: Any) -> Any:
+def export(draws: Draws, **sample_stats: ArrayLike) -> xarray.DataTree:
     """Return the draws as an ArviZ DataTree: ``posterior`` and ``sample_stats``."""
     from arviz_base import from_dict
 
@@ -140,18 +145,20 @@ def export(draws: Draws, **sample_stats: Any) -> Any:
 
 
 @jax.jit
-def _fit_at_once(engine: StreamingEngine, target: Target, data: Any, rows: Any, start: Any) -> Any:
+def _fit_at_once(engine: StreamingEngine, target: Target, data: Data, rows: Integer, start: PyTree) -> PyTree:
     return engine.fit(target, [(data, rows)], start)
 
 
 @jax.jit
-def _fit_row_by_row(engine: StreamingEngine, target: Target, data: Any, rows: Any, key: jax.Array) -> Any:
+def _fit_row_by_row(
+    engine: StreamingEngine, target: Target, data: Data, rows: Integer, key: jax.Array
+) -> PyTree:
     """Return the belief after all rows, refitted when the rows have grown by its factor or it needs a refit."""
 
-    def move(belief: Any, number: Any) -> Any:
+    def move(belief: PyTree, number: jax.Array) -> PyTree:
         return engine.fit(target, [(first_rows(data, number + 1), number + 1)], belief)
 
-    def step(number: Any, carry: Any) -> Any:
+    def step(number: jax.Array, carry: tuple[PyTree, jax.Array]) -> tuple[PyTree, jax.Array]:
         belief, due = carry
         row = jax.tree.map(lambda leaf: leaf[number], data)
         belief = engine.absorb(target, belief, row)
@@ -164,7 +171,7 @@ def _fit_row_by_row(engine: StreamingEngine, target: Target, data: Any, rows: An
 
 @functools.partial(jax.jit, static_argnames="sites")
 def _draw_many(
-    engine: Engine, target: Target, sites: program.Sites, belief: Any, data: Any, keys: jax.Array
+    engine: Engine, target: Target, sites: program.Sites, belief: PyTree, data: Data, keys: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return draws of z, ln p of each, and ln p − ln q of each (0 where there is no q)."""
     z = jax.lax.map(lambda key: engine.draw(target, belief, key), keys, batch_size=_BATCH)
@@ -175,7 +182,7 @@ def _draw_many(
 
 
 def _log_densities(
-    engine: Engine, target: Target, sites: program.Sites, z: jax.Array, data: Any
+    engine: Engine, target: Target, sites: program.Sites, z: jax.Array, data: Data
 ) -> jax.Array:
     """Return ln p of each z (n, size), up to a constant."""
     # The density that was fitted: the program's, unless the likelihood is known to be the same.

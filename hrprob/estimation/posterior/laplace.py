@@ -25,7 +25,7 @@ References
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +41,7 @@ from hrprob.estimation.posterior.target import Curve, Target
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import eigh
 from hrprob.numerics.products import contract
+from hrprob.observations import Tables
 
 __all__ = ["Laplace", "laplace_approximation", "quasi_normal", "refine"]
 
@@ -96,7 +97,7 @@ class Laplace(NormalBelief, StreamingEngine):
         """Return the mode z (2d,)."""
         return belief.mode
 
-    def fit(self, target: Target, tables: Any, start: Normal) -> Normal:
+    def fit(self, target: Target, tables: Tables, start: Normal) -> Normal:
         """Return the approximation given ``tables``: pairs of data and rows in use."""
         normal = laplace_approximation(target, tables, start.mode)
         # In many dimensions hardly any point has weight, and the result would never be used.
@@ -106,7 +107,7 @@ class Laplace(NormalBelief, StreamingEngine):
         return once(rows <= self.few, lambda normal: refine(target, tables, normal, self.points), normal)
 
 
-def laplace_approximation(target: Target, tables: Any, start: jax.Array) -> Normal:
+def laplace_approximation(target: Target, tables: Tables, start: jax.Array) -> Normal:
     """Return Laplace's approximation with a corrected mean; the search for the mode begins at ``start``."""
     end = _climb(target, tables, start)
     mode = end.z + end.to_go
@@ -120,7 +121,7 @@ def laplace_approximation(target: Target, tables: Any, start: jax.Array) -> Norm
     return Normal(mode, mode + shift, cholesky_one_by_one(covariance))
 
 
-def refine(target: Target, tables: Any, normal: Normal, points: int) -> Normal:
+def refine(target: Target, tables: Tables, normal: Normal, points: int) -> Normal:
     """Return the normal with mean and covariance of the posterior, by importance sampling from ``normal``."""
     size = target.size
     standard = jnp.asarray(quasi_normal(size, points))  # (points, 2d)
@@ -144,7 +145,7 @@ def quasi_normal(dimension: int, points: int) -> np.ndarray:
     return np.asarray(norm.ppf(qmc.Sobol(dimension, seed=0).random_base2(power)))
 
 
-def _climb(target: Target, tables: Any, start: jax.Array) -> _Search:
+def _climb(target: Target, tables: Tables, start: jax.Array) -> _Search:
     def advance(now: _Search) -> _Search:
         length = jnp.linalg.norm(now.to_go)
         part = jnp.minimum(1.0, now.radius / jnp.maximum(length, 1e-12))

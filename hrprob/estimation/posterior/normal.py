@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from hrprob._core.types import Number
 from hrprob.estimation.posterior.target import Target
 from hrprob.numerics.factors import one_at_a_time
 from hrprob.numerics.products import contract
@@ -53,7 +54,7 @@ class NormalBelief:
         mean = belief.mean[: target.size]
         return Normal(mean, mean, jnp.linalg.cholesky(covariance))
 
-    def draw(self, target: Target, belief: Normal, key: jax.Array, scale: Any = 1.0) -> jax.Array:
+    def draw(self, target: Target, belief: Normal, key: jax.Array, scale: Number = 1.0) -> jax.Array:
         """Return one draw of z, the spread multiplied by ``scale``."""
         noise = jax.random.normal(key, belief.mean.shape)
         return belief.mean + scale * contract(belief.factor, noise)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from numpyro.infer.hmc import hmc
 
 from hrprob._core.errors import check_count, check_number
 from hrprob._core.records import set_frozen, with_fields
+from hrprob._core.types import PyTree
 from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.base import BatchEngine
 from hrprob.estimation.posterior.engines import register
@@ -75,13 +76,13 @@ class NUTS(BatchEngine):
     is_reference: ClassVar[bool] = True
     seconds_per_fit: ClassVar[float] = 10.0
     library: ClassVar[str] = "numpyro"
-    shorter: ClassVar[Mapping[str, Any]] = {"chains": 2, "warmup": 200, "draws": 256, "depth": 6}
+    shorter: ClassVar[Mapping[str, object]] = {"chains": 2, "warmup": 200, "draws": 256, "depth": 6}
     raise_for_rhat: ClassVar[str] = "warmup"
     raise_for_divergences: ClassVar[str] = "accept"
     chains: int = 4
     warmup: int = 500
     draws: int = 1000
-    accept: Any = 0.95
+    accept: float = 0.95
     depth: int = 10
 
     def __post_init__(self) -> None:
@@ -98,7 +99,7 @@ class NUTS(BatchEngine):
         )
         set_frozen(self, accept=accept)
 
-    def fit(self, target: Target, data: Data, key: jax.Array, start: Any = None) -> Chains:
+    def fit(self, target: Target, data: Data, key: jax.Array, start: PyTree = None) -> Chains:
         """Return draws from the posterior given ``data``; ``start`` are draws of z of an earlier fit.
 
         Each chain then begins at one of those, with their covariance as inverse mass matrix, shrunk as
@@ -171,7 +172,7 @@ def _run(
             rng_key=key,
         )
 
-        def keep(state: Any, _: None) -> tuple[Any, Chains]:
+        def keep(state: PyTree, _: None) -> tuple[PyTree, Chains]:
             state = move(state)
             return state, Chains(
                 z=state.z,

@@ -12,12 +12,13 @@ quadratic is its own expansion, so later rows are added at later modes without f
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.records import record, with_fields
+from hrprob._core.types import PyTree
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting
 from hrprob.numerics.products import contract
@@ -44,14 +45,14 @@ class Past(NamedTuple):
 class PriorAndPast:
     """A prior times the likelihood of earlier rows."""
 
-    prior: Any
-    past: Any
+    prior: PyTree
+    past: PyTree
 
-    def theta(self, setting: Setting) -> Any:
+    def theta(self, setting: Setting) -> PyTree:
         """Return the prior's distribution of θ, for its ball."""
         return self.prior.theta(setting)
 
-    def phi(self, setting: Setting) -> Any:
+    def phi(self, setting: Setting) -> PyTree:
         """Return the prior's distribution of φ, for its ball."""
         return self.prior.phi(setting)
 
@@ -72,7 +73,7 @@ def after(target: Target, past: Past) -> Target:
     return with_fields(target, prior=PriorAndPast(target.prior, past))
 
 
-def fold(target: Target, past: Past, tables: Any, z: jax.Array) -> Past:
+def fold(target: Target, past: Past, tables: PyTree, z: jax.Array) -> Past:
     """Return the past with all rows of ``tables`` added to it, expanded at z, the mode given both.
 
     Parameters

@@ -12,7 +12,7 @@ import functools
 import math
 import threading
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import jax
 import numpy as np
@@ -22,6 +22,8 @@ from numpyro.infer.util import constrain_fn, potential_energy
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import is_traced
+from hrprob._core.types import PyTree
+from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import ENGINES
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data, Gaussian, Model, Rounds, pad
@@ -110,7 +112,7 @@ def size(target: Target, sites: Sites) -> int:
     return target.size + sum(math.prod(shape) for _, shape in sites)
 
 
-def split(target: Target, sites: Sites, z: Any) -> dict[str, Any]:
+def split(target: Target, sites: Sites, z: jax.Array) -> dict[str, jax.Array]:
     """Return the parts of z (..., size) by the names of their sites."""
     d = target.setting.dimension
     parts, place = {"theta": z[..., :d], "phi": z[..., d : 2 * d]}, 2 * d
@@ -169,7 +171,7 @@ def check_names(target: Target, data: Rounds) -> None:
         raise InvalidInput("model", must, sorted(observed), remedy)
 
 
-def check_program(engine: Any, target: Target, data: Data) -> None:
+def check_program(engine: Engine, target: Target, data: Data) -> None:
     """Raise unless program and likelihood agree, for an engine that uses the likelihood alone."""
     sites = extra_sites(target, data)
     if sites:
@@ -206,7 +208,7 @@ def _latent(target: Target, data: Data) -> dict[str, jax.Array]:
 
 
 @runs_alone
-def _sites(target: Target, data: Data, *, observed: bool) -> dict[str, Any]:
+def _sites(target: Target, data: Data, *, observed: bool) -> dict[str, PyTree]:
     """Return the sites of one run of the program that are observed, or those that are not."""
     seeded = handlers.seed(target.model.conditioned, jax.random.key(0))
     trace = handlers.trace(seeded).get_trace(data, target.setting, target.prior)

@@ -32,7 +32,8 @@ References
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from types import ModuleType
+from typing import ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -40,6 +41,7 @@ from jax import lax
 
 from hrprob._core.errors import check_count
 from hrprob._core.records import set_frozen, with_fields
+from hrprob._core.types import Number, PyTree
 from hrprob.estimation.posterior import smc_integrated, smc_joint
 from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.engines import register
@@ -48,6 +50,7 @@ from hrprob.models import Data
 from hrprob.numerics.control_flow import once, one_by_one
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract
+from hrprob.observations import Tables
 
 __all__ = ["SMC", "Cloud"]
 
@@ -68,7 +71,7 @@ class Cloud(NamedTuple):
 
     z: jax.Array  # (particles, k) z_φ, or all of z
     log_weight: jax.Array  # (particles,)
-    given: Any  # per particle: a `Given` of smc_integrated or smc_joint
+    given: PyTree  # per particle: a `Given` of smc_integrated or smc_joint
     key: jax.Array  # (2,) uint32, of the next move
 
 
@@ -149,15 +152,15 @@ class SMC(StreamingEngine):
         log_probability, given = _serving(target).absorb(target, belief.z, belief.given, row)
         return belief._replace(log_weight=belief.log_weight + log_probability, given=given)
 
-    def refresh(self, target: Target, tables: Any, belief: Cloud, due: Any) -> Cloud:
+    def refresh(self, target: Target, tables: Tables, belief: Cloud, due: jax.Array) -> Cloud:
         """Return the particles moved where it is ``due`` or few have weight, else as they are."""
 
-        def fit(belief: Cloud, given: tuple[Target, Any]) -> Cloud:
+        def fit(belief: Cloud, given: tuple[Target, Tables]) -> Cloud:
             return self.fit(*given, start=belief)
 
         return one_by_one(due | self.needs_refit(belief), fit, belief, (target, tables))
 
-    def fit(self, target: Target, tables: Any, start: Cloud) -> Cloud:
+    def fit(self, target: Target, tables: Tables, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all rows: pairs of data and rows in use."""
         far = _effective(start.log_weight) < _FEW_SHARE * self.particles
         before = _Normal.of(start.z, jnp.full(self.particles, 1.0 / self.particles))
@@ -181,7 +184,7 @@ class SMC(StreamingEngine):
         return lax.while_loop(lambda now: now.power < 1.0, move, first).cloud
 
     def _moved(
-        self, target: Target, tables: Any, start: Cloud, power: jax.Array, before: _Normal
+        self, target: Target, tables: Tables, start: Cloud, power: jax.Array, before: _Normal
     ) -> tuple[Cloud, jax.Array]:
         """Return the particles resampled and moved, and ln p of each.
 
@@ -199,7 +202,7 @@ class SMC(StreamingEngine):
         here = _Normal.of(start.z, tempered)
         picked = start.z[_systematic(by_pick, weight, n)]
 
-        def move(number: Any, now: Any) -> Any:
+        def move(number: jax.Array, now: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
             z, aim, value, rest = now
             by_step, by_accept = jax.random.split(jax.random.fold_in(by_moves, number))
             noise = contract(here.factor, jax.random.normal(by_step, z.shape)[:, None, :])
@@ -225,7 +228,7 @@ class SMC(StreamingEngine):
         z, _, value, given = lax.fori_loop(0, self.moves + 1, move, unseen)
         return Cloud(z, jnp.zeros(n), given, jax.random.key_data(after)), value
 
-    def draw(self, target: Target, belief: Cloud, key: jax.Array, scale: Any = 1.0) -> jax.Array:
+    def draw(self, target: Target, belief: Cloud, key: jax.Array, scale: Number = 1.0) -> jax.Array:
         """Return one draw of z, its distance from the mean of z multiplied by ``scale``."""
         weight = jax.nn.softmax(belief.log_weight)
         return _serving(target).draw(target, belief.z, weight, belief.given, key, self.tries, scale)
@@ -239,7 +242,7 @@ class SMC(StreamingEngine):
         return _effective(belief.log_weight) < _LEAST_SHARE * self.particles
 
 
-def _serving(target: Target) -> Any:
+def _serving(target: Target) -> ModuleType:
     """Return the module whose particles serve a target: those with θ integrated out where they can."""
     return smc_integrated if smc_integrated.serves(target) else smc_joint
 
@@ -253,7 +256,7 @@ def _largest_power(log_weight: jax.Array) -> jax.Array:
     """Return the largest power ≤ 1 of the weights with a sufficient effective sample size, by bisection."""
     least = _LEAST_SHARE * log_weight.shape[0]
 
-    def halve(_: Any, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def halve(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         low, high = ends
         middle = 0.5 * (low + high)
         enough = _effective(middle * log_weight) >= least

@@ -16,11 +16,12 @@ A draw picks a particle by its weight, draws θ given it, and accepts the pair w
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from hrprob._core.types import Number
 from hrprob.estimation.posterior.conjugate import (
     first_accepted,
     log_acceptance,
@@ -28,16 +29,16 @@ from hrprob.estimation.posterior.conjugate import (
     project_onto_ball,
 )
 from hrprob.estimation.posterior.target import Target, sum_over_rows
-from hrprob.models import Gaussian, priors
 from hrprob.models.ball import from_ball, gain, to_ball
+from hrprob.models.base import normal_given_phi
+from hrprob.models.priors.base import theta_precision
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract
-from hrprob.observations import Stays
+from hrprob.observations import Stays, Tables
 
 __all__ = ["Given", "absorb", "draw", "posterior", "serves", "start"]
 
-_PRIORS = (priors.Uniform, priors.Gaussian)
 # Rows that all particles sum over in one step.
 _BLOCK = 32
 
@@ -60,9 +61,7 @@ class _Sums(NamedTuple):
 
 def serves(target: Target) -> bool:
     """Say whether θ can be integrated out: normal outcomes, and a prior that is normal or uniform on the ball."""
-    own = type(target.model)
-    normal = isinstance(target.model, Gaussian) and own.row_log_likelihood is Gaussian.row_log_likelihood
-    return normal and type(target.prior) in _PRIORS
+    return normal_given_phi(target.model) and theta_precision(target.prior, target.setting) is not None
 
 
 def start(target: Target, key: jax.Array, particles: int) -> tuple[jax.Array, Given]:
@@ -90,7 +89,7 @@ def absorb(target: Target, z: jax.Array, given: Given, stay: Stays) -> tuple[jax
     )
 
 
-def posterior(target: Target, tables: Any, z: jax.Array) -> tuple[jax.Array, Given]:
+def posterior(target: Target, tables: Tables, z: jax.Array) -> tuple[jax.Array, Given]:
     """Return ln p(z_φ | all stays) of each particle up to a constant, and θ given it."""
     n, d = z.shape
     phi = to_ball(z, target.setting.bounds.phi)
@@ -121,7 +120,7 @@ def posterior(target: Target, tables: Any, z: jax.Array) -> tuple[jax.Array, Giv
 
 
 def draw(
-    target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int, scale: Any
+    target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int, scale: Number
 ) -> jax.Array:
     """Return one draw of (z_θ, z_φ), its distance from the mean multiplied by ``scale``.
 
@@ -161,7 +160,7 @@ def _centre(target: Target, z: jax.Array, weight: jax.Array, given: Given) -> ja
     return jax.nn.softmax(log_weight) @ both
 
 
-def _roughly_from_ball(theta: jax.Array, radius: Any) -> jax.Array:
+def _roughly_from_ball(theta: jax.Array, radius: Number) -> jax.Array:
     """Return z of θ (..., d) to a thousandth, accurate enough for a mean: by interpolation in a table."""
     d = theta.shape[-1]
     lengths = jnp.linspace(0.0, math.sqrt(d) + 6.0, 128)
@@ -170,11 +169,11 @@ def _roughly_from_ball(theta: jax.Array, radius: Any) -> jax.Array:
     return theta * (length / jnp.maximum(size, 1e-12))[..., None]
 
 
-def _theta_precision(target: Target) -> Any:
+def _theta_precision(target: Target) -> Number:
     """Return κ₀, the precision of θ under the prior before its truncation to the ball."""
-    if isinstance(target.prior, priors.Uniform):
-        return 0.0
-    return (target.prior.theta_share * target.setting.bounds.theta) ** -2.0
+    precision = theta_precision(target.prior, target.setting)
+    assert precision is not None  # asked by `serves`
+    return precision
 
 
 def _phi_tilt(target: Target, phi: jax.Array) -> jax.Array:

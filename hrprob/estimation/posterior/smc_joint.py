@@ -7,13 +7,15 @@ move evaluates the likelihood of all rows, one by one. That costs more than the 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from hrprob._core.types import Number
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
+from hrprob.observations import Tables
 
 __all__ = ["Given", "absorb", "draw", "posterior", "start"]
 
@@ -41,13 +43,13 @@ def absorb(target: Target, z: jax.Array, given: Given, row: Data) -> tuple[jax.A
     return jnp.maximum(target.row_at_many(one, *given), _NEVER), given
 
 
-def posterior(target: Target, tables: Any, z: jax.Array) -> tuple[jax.Array, Given]:
+def posterior(target: Target, tables: Tables, z: jax.Array) -> tuple[jax.Array, Given]:
     """Return ln p(z | all rows) of each particle up to a constant, and its coefficients."""
     return jnp.maximum(target.log_density_of_many(z, tables), _NEVER), Given(*target.coefficients(z))
 
 
 def draw(
-    target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int, scale: Any
+    target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int, scale: Number
 ) -> jax.Array:
     """Return one particle, picked by its weight, its distance from the mean multiplied by ``scale``."""
     edges = jnp.cumsum(weight)

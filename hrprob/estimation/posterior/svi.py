@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +32,7 @@ from numpyro.optim import Adam
 from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import is_traced
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Number, PyTree
 from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.base import BatchEngine
 from hrprob.estimation.posterior.engines import register
@@ -68,10 +69,10 @@ class SVI(NormalBelief, BatchEngine):
     runs_programs: ClassVar[bool] = True
     seconds_per_fit: ClassVar[float] = 2.0
     library: ClassVar[str] = "numpyro"
-    shorter: ClassVar[Mapping[str, Any]] = {"steps": 1000}
+    shorter: ClassVar[Mapping[str, object]] = {"steps": 1000}
     steps: int = 2000
     particles: int = 8
-    rate: Any = 0.1
+    rate: float = 0.1
 
     def __post_init__(self) -> None:
         set_frozen(
@@ -108,7 +109,7 @@ def _run(
     data: Data,
     key: jax.Array,
     start: Normal,
-    spread: Any,
+    spread: Number,
 ) -> Normal:
     size = start.mean.shape[0]
     steps = -(-engine.steps // _STAGES)
@@ -127,7 +128,7 @@ def _run(
     def stage(guess: Normal, given: tuple[jax.Array, jax.Array]) -> tuple[Normal, None]:
         key, spread = given
 
-        def step(state: Any, _: None) -> tuple[Any, Any]:
+        def step(state: PyTree, _: None) -> tuple[PyTree, PyTree]:
             state, _ = inference.update(state, guess)
             now = inference.get_params(state)
             return state, (now["auto_loc"], now["auto_scale_tril"])

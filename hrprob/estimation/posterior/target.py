@@ -15,17 +15,19 @@ inside a compiled program too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.records import record
-from hrprob.models import Setting, priors
+from hrprob._core.types import Number
+from hrprob.models import Model, Setting, priors
 from hrprob.models.ball import from_ball, gain_derivatives, to_ball
 from hrprob.noise.base import compiled
 from hrprob.numerics.products import contract
 from hrprob.numerics.row_sums import BLOCK, capacity_for, sum_over_rows
+from hrprob.observations import Data, Tables
 
 __all__ = ["BLOCK", "Curve", "Target", "capacity_for", "sum_over_rows"]
 
@@ -45,8 +47,8 @@ class Curve(NamedTuple):
 class Target:
     """The posterior that engines approximate: an outcome model, a prior, and the setting of both."""
 
-    model: Any
-    prior: Any
+    model: Model
+    prior: priors.Prior
     setting: Setting
 
     @property
@@ -55,7 +57,7 @@ class Target:
         return 2 * self.setting.dimension
 
     @property
-    def radii(self) -> tuple[Any, Any]:
+    def radii(self) -> tuple[Number, Number]:
         """Radii of the balls of θ and φ; those of a prior may be smaller than the bounds."""
         return priors.radii(self.prior, self.setting)
 
@@ -90,13 +92,13 @@ class Target:
         z_theta = from_ball(theta, self.radii[0])
         return jnp.concatenate([z_theta, self.prior_of_phi(by_phi, draws)], axis=-1)
 
-    def log_density(self, z: jax.Array, data: Any) -> jax.Array:
+    def log_density(self, z: jax.Array, data: Data) -> jax.Array:
         """Return ln p(z) up to a constant, for one z (2d,), from all rows at once."""
         theta, phi = self.coefficients(z)
         likelihood = jnp.sum(self.model.log_likelihood(theta, phi, data, self.setting))
         return likelihood + self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
 
-    def log_density_of_many(self, z: jax.Array, tables: Any) -> jax.Array:
+    def log_density_of_many(self, z: jax.Array, tables: Tables) -> jax.Array:
         """Return ln p(z) up to a constant, for many z (points, 2d), from the rows in use."""
         theta, phi = self.coefficients(z)
         total = self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
@@ -105,12 +107,12 @@ class Target:
             total = total + sum_over_rows(self.row_at_many, data, rows, (theta, phi), total, size=1)
         return total
 
-    def row_at_many(self, data: Any, theta: jax.Array, phi: jax.Array) -> jax.Array:
+    def row_at_many(self, data: Data, theta: jax.Array, phi: jax.Array) -> jax.Array:
         """Return the log likelihood of the only row of ``data`` at many θ and φ (points, d)."""
         each = jax.vmap(lambda theta, phi: self.model.log_likelihood(theta, phi, data, self.setting))
         return each(theta, phi)[:, 0]
 
-    def curve(self, z: jax.Array, tables: Any) -> tuple[Curve, Curve]:
+    def curve(self, z: jax.Array, tables: Tables) -> tuple[Curve, Curve]:
         """Return ln p with two derivatives in (θ, φ), without the term −|z|²/2, and with it in z.
 
         ``tables`` are pairs of data and the number of rows in use.
@@ -134,7 +136,7 @@ class Target:
             jacobian.T @ raw.hessian @ jacobian + bend - jnp.eye(2 * d),
         )
 
-    def skewness(self, raw: Curve, z: jax.Array, covariance: jax.Array, tables: Any) -> jax.Array:
+    def skewness(self, raw: Curve, z: jax.Array, covariance: jax.Array, tables: Tables) -> jax.Array:
         """Return ∇tr(Σ∇² ln p) at z, Σ being ``covariance`` and ``raw`` the curve there."""
         d = self.setting.dimension
         theta, phi = self.coefficients(z)
@@ -172,7 +174,7 @@ class Target:
 
         return Curve(tilt(both), jax.grad(tilt)(both), jax.hessian(tilt)(both))
 
-    def _of_row(self, data: Any) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    def _of_row(self, data: Data) -> Callable[[jax.Array, jax.Array], jax.Array]:
         """Return the log likelihood of each row as a function of θᵀx and φᵀx."""
 
         def function(u: jax.Array, v: jax.Array) -> jax.Array:
@@ -180,7 +182,7 @@ class Target:
 
         return function
 
-    def _block_curve(self, data: Any, theta: jax.Array, phi: jax.Array) -> Curve:
+    def _block_curve(self, data: Data, theta: jax.Array, phi: jax.Array) -> Curve:
         d = data.x.shape[1]
         u, v = contract(data.x, theta), contract(data.x, phi)
         row = self._of_row(data)
@@ -193,7 +195,7 @@ class Target:
             jnp.block([[second[0], second[1]], [second[1], second[2]]]),
         )
 
-    def _block_third(self, data: Any, theta: jax.Array, phi: jax.Array, spread: jax.Array) -> jax.Array:
+    def _block_third(self, data: Data, theta: jax.Array, phi: jax.Array, spread: jax.Array) -> jax.Array:
         d = self.setting.dimension
         x = data.x
         u, v = contract(x, theta), contract(x, phi)
@@ -231,11 +233,15 @@ def _pairs(x: jax.Array) -> jax.Array:
     return (x[:, :, None] * x[:, None, :]).reshape(x.shape[0], -1)
 
 
-def _two_derivatives(function: Any, u: jax.Array, v: jax.Array) -> Any:
+def _two_derivatives(
+    function: Callable[[jax.Array, jax.Array], jax.Array], u: jax.Array, v: jax.Array
+) -> tuple[jax.Array, tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array, jax.Array]]:
     """Return value, gradient and Hessian of a function that is applied to each pair (u, v) separately."""
     one, zero = jnp.ones_like(u), jnp.zeros_like(u)
 
-    def along(direction: tuple[jax.Array, jax.Array]) -> Any:
+    def along(
+        direction: tuple[jax.Array, jax.Array],
+    ) -> Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]:
         return lambda u, v: jax.jvp(function, (u, v), direction)
 
     (value, by_u), (_, by_uu) = jax.jvp(along((one, zero)), (u, v), (one, zero))
@@ -244,7 +250,7 @@ def _two_derivatives(function: Any, u: jax.Array, v: jax.Array) -> Any:
     return value, (by_u, by_v), (by_uu, by_uv, by_vv)
 
 
-def _ball_derivatives(z: jax.Array, radius: Any, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _ball_derivatives(z: jax.Array, radius: Number, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return the Jacobian of the ball map at z, and the Hessian of ``weights``ᵀ(ball map)."""
     d = z.shape[-1]
     s = 0.5 * contract(z, z)

@@ -23,9 +23,10 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar, dataclass_transform
 
 from hrprob._core.registry import Registry
+from hrprob._core.types import PyTree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +56,7 @@ FALSE_ALARMS = (9, 200)
 """Quick pages on ten sound problems that had any check that fails, and all of them: 4.5 %, 95 % interval 2.1 to 8.4 %."""
 
 R = TypeVar("R")
-C = TypeVar("C", bound="type[Check[Any]]")
+C = TypeVar("C", bound="type[Check[PyTree]]")
 
 
 class Evidence(NamedTuple):
@@ -117,12 +118,12 @@ class Check(abc.ABC, Generic[R]):
         """Return tables: header, rows, caption."""
         return []
 
-    def to_plain(self, result: R) -> Mapping[str, Any]:
+    def to_plain(self, result: R) -> Mapping[str, object]:
         """Return numbers for ``check.json``, without NaN or infinity."""
         return {}
 
 
-CHECKS: Registry[Check[Any]] = Registry(
+CHECKS: Registry[Check[PyTree]] = Registry(
     "checks", field="check", package="hrprob.fitting.checks", requires=("title", "compute", "evidence")
 )
 """All checks."""
@@ -134,7 +135,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
     return CHECKS.register(kind, static=static)
 
 
-def make_checks(written: Sequence[Any] | None = None, quick: bool = False) -> tuple[Check[Any], ...]:
+def make_checks(written: Sequence[object] | None = None, quick: bool = False) -> tuple[Check[PyTree], ...]:
     """Return checks in the order of the page: those given by kind or as they are, or all (all quick ones).
 
     Examples

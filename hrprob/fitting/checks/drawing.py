@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
@@ -55,7 +55,7 @@ def plot_effects(found: Effects, label: str) -> Figure:
     return figure
 
 
-def effects_to_plain(found: Effects | None) -> Mapping[str, Any]:
+def effects_to_plain(found: Effects | None) -> Mapping[str, object]:
     """Return effects as plain data."""
     if found is None:
         return {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class DrawsCheck(Check[DrawsResult]):
             right = False
         return Evidence(words, detectable, sound=False if wrong else True if right else None)
 
-    def to_plain(self, result: DrawsResult) -> Mapping[str, Any]:
+    def to_plain(self, result: DrawsResult) -> Mapping[str, object]:
         """Return the errors."""
         plain = {name: value for name, value in result._asdict().items() if isinstance(value, str | int)}
         numbers = {name: value for name, value in result._asdict().items() if isinstance(value, float)}

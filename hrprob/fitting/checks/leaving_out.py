@@ -13,8 +13,9 @@ References
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import jax
 import numpy as np
 from scipy.special import logsumexp
 
@@ -93,7 +94,7 @@ def _tail_length(draws: int) -> int:
 
 
 def _predicted(
-    posterior: Posterior, draws: dict[str, Any], start: int, stop: int, by_chunk: bool
+    posterior: Posterior, draws: dict[str, jax.Array], start: int, stop: int, by_chunk: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return log density and distribution function of some outcomes under every draw."""
     table, target = posterior.table, posterior.target

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hrprob._core.formatting import format_number, signed
 from hrprob.fitting.checks import drawing
@@ -59,6 +59,6 @@ class Means(Check[MeansResult]):
         """Return the effects."""
         return drawing.effects_figure("mean", "Error of the mean, in sds of an outcome", result.found)
 
-    def to_plain(self, result: MeansResult) -> Mapping[str, Any]:
+    def to_plain(self, result: MeansResult) -> Mapping[str, object]:
         """Return the effects."""
         return drawing.effects_to_plain(result.found)

@@ -14,12 +14,13 @@ manifest.json           data, engine, model, prior, seed, versions
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import hrprob
 from hrprob import plot
 from hrprob._core.formatting import format_number
 from hrprob._core.records import describe
+from hrprob._core.types import Decoded
 from hrprob.fitting.checks.base import FALSE_ALARMS, TESTED_AT
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment, write_manifest
@@ -42,7 +43,7 @@ def write_checked(
     with staged(out, job="check") as folder:
         write_into(folder, checked, ranking)
         posterior = checked.inputs.posterior
-        facts: dict[str, Any] = {
+        facts: dict[str, Decoded] = {
             "program": "hrprob",
             "job": "check",
             "engine": describe(posterior.engine),

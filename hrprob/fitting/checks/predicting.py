@@ -6,13 +6,14 @@ the log likelihood of every outcome, the probabilities below and above it, and t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Array, PyTree
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.table import Table
 from hrprob.models import Rounds
@@ -36,7 +37,9 @@ class Predictions(NamedTuple):
     variance: np.ndarray
 
 
-def predict_chunk(target: Target, theta: Any, phi: Any, table: Table, start: int, stop: int) -> Predictions:
+def predict_chunk(
+    target: Target, theta: Array, phi: Array, table: Table, start: int, stop: int
+) -> Predictions:
     """Return the predictions of at most :data:`CHUNK` rounds, from ``start`` to ``stop``, at points (points, d)."""
     rows = slice(start, stop)
     missing = CHUNK - (stop - start)
@@ -50,10 +53,10 @@ def predict_chunk(target: Target, theta: Any, phi: Any, table: Table, start: int
 
 
 @jax.jit
-def _predict(target: Target, theta: jax.Array, phi: jax.Array, data: Rounds, beta: jax.Array) -> Any:
+def _predict(target: Target, theta: jax.Array, phi: jax.Array, data: Rounds, beta: jax.Array) -> PyTree:
     noise = target.model.noise
 
-    def one(theta: jax.Array, phi: jax.Array) -> Any:
+    def one(theta: jax.Array, phi: jax.Array) -> PyTree:
         u, w = target.setting.moments(theta, phi, data.x)
         sd = jnp.sqrt(w)
         standard = (data.r[:, 0] - u) / sd

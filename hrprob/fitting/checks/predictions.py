@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -89,7 +89,7 @@ class PredictionsCheck(Check[PredictionResult]):
         header = ["left out", "elpd", "standard error", "k̂ above 0.7"]
         return [(header, rows, "Expected log predictive density, all rounds together.")]
 
-    def to_plain(self, result: PredictionResult) -> Mapping[str, Any]:
+    def to_plain(self, result: PredictionResult) -> Mapping[str, object]:
         """Return p-values and expected log predictive densities."""
         return {"p_values": result.p_values, "elpd": _densities(result.left_out)}
 

@@ -30,7 +30,7 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -39,12 +39,14 @@ from scipy import stats
 from scipy.special import logsumexp, softmax
 
 from hrprob._core.precision import double_precision
+from hrprob._core.types import Integer, PyTree
 from hrprob.estimation.posterior.laplace import Laplace, quasi_normal
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.checks.predicting import CHUNK, POINTS, predict_chunk
 from hrprob.fitting.table import Table
 from hrprob.models import Stays, pad, rounds, stays
 from hrprob.numerics.products import contract
+from hrprob.observations import Data
 
 __all__ = ["Points", "Prequential", "normal_scores", "points_given", "prequential"]
 
@@ -133,11 +135,11 @@ def prequential(target: Target, table: Table) -> Prequential:
     )
 
 
-def points_given(target: Target, table: Table, rows: int, start: Any) -> tuple[Points, Any]:
+def points_given(target: Target, table: Table, rows: int, start: PyTree) -> tuple[Points, PyTree]:
     """Return weighted points of the posterior given the first ``rows`` rounds, and a start for the next fit."""
     user = None if table.user is None else table.user[:rows]
     if target.model.data is Stays:
-        data: Any = stays(table.x[:rows], table.r[:rows], user)
+        data: Data = stays(table.x[:rows], table.r[:rows], user)
         most = len(table) if table.user is None else len(stays(table.x, table.r, table.user).x)
     else:
         data, most = rounds(table.x[:rows], table.r[:rows]), len(table)
@@ -171,7 +173,9 @@ def _error_of_ratio(log_weight: np.ndarray, log_likelihood: np.ndarray) -> float
 
 
 @jax.jit
-def _points(engine: Laplace, target: Target, data: Any, rows: Any, start: Any, standard: jax.Array) -> Any:
+def _points(
+    engine: Laplace, target: Target, data: Data, rows: Integer, start: PyTree, standard: jax.Array
+) -> PyTree:
     tables = [(data, jnp.asarray(rows, jnp.int32))]
     belief = engine.fit(target, tables, start)
     z = belief.mean + _WIDER * contract(belief.factor, standard[:, None, :])

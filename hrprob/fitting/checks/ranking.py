@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class Ranking(NamedTuple):
         header = ["model", "prequential score", "behind", "elpd (leave one out)", "behind", "k̂ above 0.7"]
         return ResultTable(header, rows, "Sums over all rounds, in nats; the best first.")
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return the ranking as plain data."""
         return {"models": [one._asdict() for one in self.rows], "sentence": self.sentence}
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hrprob._core.types import PyTree
 from hrprob.fitting.checks.base import ERROR_RATE, TESTED_AT, Check, Evidence, make_checks
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.io.json_files import finite_tree
@@ -25,8 +26,8 @@ class Checked(NamedTuple):
     """A checked posterior: answer, verdicts and the result of every check."""
 
     inputs: CheckInputs
-    checks: tuple[Check[Any], ...]
-    results: Mapping[str, Any]  # by kind
+    checks: tuple[Check[PyTree], ...]
+    results: Mapping[str, PyTree]  # by kind
     answer: Answer
 
     def __repr__(self) -> str:
@@ -44,7 +45,7 @@ class Checked(NamedTuple):
         """All verdicts: fails first, then what is undecided, then what passes."""
         return self.answer.verdicts
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return the content of ``check.json``."""
         made = self.inputs.__dict__.get("prequential")
         scores = (
@@ -63,7 +64,7 @@ class Checked(NamedTuple):
         write_checked(self, out)
 
 
-def check(posterior: Posterior, *, quick: bool = False, checks: Sequence[Any] | None = None) -> Checked:
+def check(posterior: Posterior, *, quick: bool = False, checks: Sequence[object] | None = None) -> Checked:
     """Return what :meth:`hrprob.Posterior.check` documents."""
     chosen = make_checks(checks, quick)
     inputs = CheckInputs(posterior, TESTED_AT / len(chosen))

@@ -13,7 +13,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class Sensitivity(Check[SensitivityResult]):
         for group in ("prior", "likelihood"):
             if group in worst:
                 continue
-            found: Any = psense(tree, group=group)
+            found = psense(tree, group=group)
             flat_distances = {
                 f"{name}[{table.features[place[0]]}]" if name in ("theta", "phi") else str(name): float(
                     values.values[place]
@@ -98,6 +98,6 @@ class Sensitivity(Check[SensitivityResult]):
             return Evidence(f"{words}; {'; '.join(result.restricted)}", detectable, sound=None)
         return Evidence(words, detectable, sound=True if result.prior < _SENSITIVE else None)
 
-    def to_plain(self, result: SensitivityResult) -> Mapping[str, Any]:
+    def to_plain(self, result: SensitivityResult) -> Mapping[str, object]:
         """Return the distances."""
         return result._asdict()

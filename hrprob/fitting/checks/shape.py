@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -93,7 +93,7 @@ class Shape(Check[ShapeResult]):
         caption = "Prequential residuals against normal quantiles; grey: the 99 % range of each quantile."
         return [CheckFigure("shape", caption, lambda: drawing.plot_quantiles(residual))]
 
-    def to_plain(self, result: ShapeResult) -> Mapping[str, Any]:
+    def to_plain(self, result: ShapeResult) -> Mapping[str, object]:
         """Return statistics and p-values."""
         if result.residual is None:
             return {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -119,7 +119,7 @@ class StaysCheck(Check[StaysResult]):
         caption = "Lengths of stays: observed (points), and 90 % of replicates that replay the stopping rule (bars)."
         return [CheckFigure("stays", caption, lambda: plot_stays(replayed))]
 
-    def to_plain(self, result: StaysResult) -> Mapping[str, Any]:
+    def to_plain(self, result: StaysResult) -> Mapping[str, object]:
         """Return departures, p-values and the overlap."""
         if result.replayed is None:
             return {}

@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,8 @@ import numpy as np
 from hrprob._core.formatting import format_number, format_p, percent
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Purpose, key_of
+from hrprob._core.types import Integer, PyTree
+from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.inference import sample_posterior
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.checks import drawing
@@ -35,6 +37,7 @@ from hrprob.fitting.table import Table
 from hrprob.models import Stays, pad, rounds, stays
 from hrprob.numerics.multiple_testing import holm
 from hrprob.numerics.uniformity import detectable_shift, pit_among, uniformity_p_value
+from hrprob.observations import Data
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
@@ -116,7 +119,7 @@ class Updating(Check[UpdatingResult]):
         caption = "Posterior SBC: ECDF of the ranks of truths minus the diagonal; the four quantities with the smallest p."
         return [CheckFigure("updating", caption, lambda: drawing.plot_ecdf(shown))]
 
-    def to_plain(self, result: UpdatingResult) -> Mapping[str, Any]:
+    def to_plain(self, result: UpdatingResult) -> Mapping[str, object]:
         """Return adjusted p-values by quantity."""
         if result.ranks is None:
             return {}
@@ -168,7 +171,7 @@ def _refit(
     """Return draws of θ and φ given a table, and the log likelihood under each and under the truth, last."""
     target = posterior.target
     by_stay = target.model.data is Stays
-    data: Any = stays(table.x, table.r, table.user) if by_stay else rounds(table.x, table.r)
+    data: Data = stays(table.x, table.r, table.user) if by_stay else rounds(table.x, table.r)
     most = len(posterior.table) + _USERS * (1 if by_stay else _RECORDED)
     wide = pad(data, 1 << max(most - 1, 127).bit_length())
     d = posterior.setting.dimension
@@ -200,14 +203,14 @@ def _outcomes(target: Target, theta: jax.Array, phi: jax.Array, x: jax.Array, ke
 
 
 @jax.jit
-def _fit_and_draw(engine: Any, target: Target, data: Any, rows: Any, key: jax.Array) -> Any:
+def _fit_and_draw(engine: Engine, target: Target, data: Data, rows: Integer, key: jax.Array) -> PyTree:
     belief = engine.fit(target, [(data, jnp.asarray(rows, jnp.int32))], engine.init(target, key))
     z = jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, _DRAWS))
     return target.coefficients(z)
 
 
 @jax.jit
-def _likelihoods(target: Target, data: Any, theta: jax.Array, phi: jax.Array) -> jax.Array:
+def _likelihoods(target: Target, data: Data, theta: jax.Array, phi: jax.Array) -> jax.Array:
     return jax.vmap(
         lambda theta, phi: jnp.sum(target.model.log_likelihood(theta, phi, data, target.setting))
     )(theta, phi)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -74,7 +74,7 @@ class WithinUsers(Check[WithinUsersResult]):
             abs(of_mean) + bound <= _MARGIN,
         )
 
-    def to_plain(self, result: WithinUsersResult) -> Mapping[str, Any]:
+    def to_plain(self, result: WithinUsersResult) -> Mapping[str, object]:
         """Return the correlations."""
         if result.correlation is None:
             return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hrprob._core.formatting import format_number, signed
 from hrprob.fitting.checks import drawing
@@ -69,6 +69,6 @@ class Variances(Check[VariancesResult]):
         """Return the effects."""
         return drawing.effects_figure("variance", "Relative error of the variance", result.found)
 
-    def to_plain(self, result: VariancesResult) -> Mapping[str, Any]:
+    def to_plain(self, result: VariancesResult) -> Mapping[str, object]:
         """Return the effects."""
         return drawing.effects_to_plain(result.found)

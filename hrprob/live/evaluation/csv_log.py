@@ -22,14 +22,14 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.tables import NOTHING, read_number
+from hrprob._core.types import Decoded
 from hrprob.fitting.csv_files import read_file
 from hrprob.live.decision_log import read_log, well_formed
 from hrprob.live.evaluation.logged import LoggedStays
@@ -43,12 +43,12 @@ class _Rounds:
     """Rounds as they are read, gathered by stay."""
 
     def __init__(self) -> None:
-        self.stays: dict[Any, dict[str, Any]] = {}
+        self.stays: dict[Hashable, dict[str, Decoded]] = {}
 
-    def open(self, stay: Any, contexts: np.ndarray, beta: float) -> None:
+    def open(self, stay: Hashable, contexts: np.ndarray, beta: float) -> None:
         self.stays[stay] = {"contexts": contexts, "beta": beta, "rounds": [], "left": False}
 
-    def add(self, stay: Any, action: int, propensity: float, outcome: float, left: bool) -> None:
+    def add(self, stay: Hashable, action: int, propensity: float, outcome: float, left: bool) -> None:
         self.stays[stay]["rounds"].append((action, propensity, outcome))
         self.stays[stay]["left"] = left
 
@@ -67,7 +67,7 @@ class _Rounds:
         )
 
 
-def as_log(log: Any) -> LoggedStays:
+def as_log(log: object) -> LoggedStays:
     """Return a log from a :class:`LoggedStays`, or from the path of a CSV file or of an agent's log (.jsonl)."""
     if isinstance(log, LoggedStays):
         return log

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -109,7 +108,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return the evaluation as plain data."""
         return dataclasses.asdict(self)
 
@@ -121,13 +120,13 @@ def _said(one: Estimate) -> str:
 
 
 def _interval(one: Estimate) -> str:
-    return "" if one.low is None else format_interval(one.low, one.high, 2)
+    return "" if one.low is None or one.high is None else format_interval(one.low, one.high, 2)
 
 
 @nearest_keywords
 def evaluate(
-    log: Any,
-    policy: Any,
+    log: object,
+    policy: object,
     *,
     objective: str = "lifetime",
     horizon: int | None = None,

@@ -7,16 +7,17 @@ log and is evaluated on the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hrprob._core.compiled import program
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Purpose, key_of
+from hrprob._core.types import PyTree
 from hrprob.live.agent import Agent
 from hrprob.live.checks import check_contexts
 from hrprob.live.evaluation.logged import LoggedStays
@@ -32,7 +33,7 @@ _CHUNK = 256
 
 
 def make_target(
-    policy: Any, log: LoggedStays, *, learn: float, draws: int, seed: int
+    policy: object, log: LoggedStays, *, learn: float, draws: int, seed: int
 ) -> tuple[Target, LoggedStays]:
     """Return the target, and the stays on which it is evaluated."""
     if callable(policy) and not isinstance(policy, type | Policy):
@@ -48,7 +49,7 @@ def make_target(
     return Target(_frequencies(agent, rest, draws, seed), keeps=not agent.policy.eager), rest
 
 
-def _from_function(function: Callable[..., Any], log: LoggedStays) -> np.ndarray:
+def _from_function(function: Callable[..., ArrayLike], log: LoggedStays) -> np.ndarray:
     """Return what a function of contexts (actions, d) and level returns: a probability per action."""
     offered, rows = log.offered, []
     for contexts, beta, mask in zip(log.contexts, log.beta, offered, strict=True):
@@ -96,22 +97,24 @@ def _rows(log: LoggedStays, user: int) -> tuple[np.ndarray, np.ndarray]:
     return check_contexts(log.contexts[user][mask] / longest, offered, *log.contexts.shape[1:])
 
 
-def _frequencies(agent: Any, log: LoggedStays, draws: int, seed: int) -> np.ndarray:
+def _frequencies(agent: Serving, log: LoggedStays, draws: int, seed: int) -> np.ndarray:
     rows = [_rows(log, user) for user in range(log.users)]
     contexts, served_as = (np.array(part) for part in zip(*rows, strict=True))
     key = jax.random.key_data(key_of(seed, Purpose.REPLICATES))
     found = []
     with double_precision():
         for start in range(0, log.users, _CHUNK):
-            users: Any = np.minimum(np.arange(start, start + _CHUNK), log.users - 1)
-            offers = Offer(contexts[users], log.beta[users], served_as[users])
-            found.append(np.asarray(_shares(agent.policy, agent.state, key, users, offers, draws=draws)))
+            users = np.minimum(np.arange(start, start + _CHUNK), log.users - 1)
+            # NumPy arrays go in as they are.
+            arrays: list[PyTree] = [users, contexts[users], log.beta[users], served_as[users]]
+            numbers, offers = arrays[0], Offer(*arrays[1:])
+            found.append(np.asarray(_shares(agent.policy, agent.state, key, numbers, offers, draws=draws)))
     return np.concatenate(found)[: log.users]
 
 
 @program(static=("draws",))
 def _shares(
-    policy: Policy, state: Any, key: jax.Array, users: jax.Array, offers: Offer, *, draws: int
+    policy: Policy, state: PyTree, key: jax.Array, users: jax.Array, offers: Offer, *, draws: int
 ) -> jax.Array:
     """Return how often each action is selected for each user (users, actions), of so many draws."""
     actions = jnp.arange(policy.known.actions)

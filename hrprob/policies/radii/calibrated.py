@@ -31,7 +31,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -43,10 +43,14 @@ from hrprob.estimation import glse
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Seen
+from hrprob.policies.learners import GLSEState
 from hrprob.policies.radii.base import Radii, Radius, Width, register
+from hrprob.policies.radii.parameters import OptimistParameters
 from hrprob.policies.radii.theory_constants import lipschitz_weights
 from hrprob.policies.schedule import refit_times
 from hrprob.problem import Known
+from hrprob.problem.links import AffineLink
+from hrprob.problem.links.base import as_affine
 
 __all__ = ["REPLICATES", "BootstrapWidth", "Calibrated", "Replicates"]
 
@@ -70,16 +74,16 @@ class Replicates(NamedTuple):
 
 
 @record(static=("eager",))
-class BootstrapWidth(Width):
+class BootstrapWidth(Width[Replicates, GLSEState]):
     """Radii that are quantiles over the replicates."""
 
-    delta: Any
-    ridge: Any
-    c3: Any
-    c4: Any
-    floor: Any
-    link: Any
-    due: Any  # (users + 1,) bool
+    delta: float
+    ridge: float
+    c3: float
+    c4: float
+    floor: float
+    link: AffineLink
+    due: np.ndarray  # (users + 1,) bool
     eager: bool
 
     def init(self, known: Known) -> Replicates:
@@ -89,7 +93,7 @@ class BootstrapWidth(Width):
         radii = Radii(root * known.bounds.theta, root * known.bounds.phi)
         return Replicates(rows, rows, squares, jnp.zeros(d), radii)
 
-    def update(self, state: Replicates, learned: Any, seen: Seen) -> Replicates:
+    def update(self, state: Replicates, learned: GLSEState, seen: Seen) -> Replicates:
         """Draw the noise of the observed rounds for every replicate."""
         x, phi = seen.context, learned.estimates.phi
         variance = jnp.maximum(self.link(contract(x, phi)), self.floor)
@@ -102,7 +106,7 @@ class BootstrapWidth(Width):
             centre=state.centre + seen.sampled * self.link.inverse(variance) * x,
         )
 
-    def _noise(self, learned: Any, seen: Seen, variance: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def _noise(self, learned: GLSEState, seen: Seen, variance: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return Σε and Σε² over the sampled rounds, (B,) each."""
         key = jax.random.fold_in(jax.random.key(_SEED), jnp.asarray(seen.user, jnp.uint32))
         if self.eager:
@@ -118,13 +122,13 @@ class BootstrapWidth(Width):
         weight = jnp.where(seen.sampled > 0, variance, 0.0)
         return jnp.sqrt(rounds * weight) * first, weight * (first * first + rest)
 
-    def depart(self, state: Replicates, learned: Any, user: jax.Array) -> Replicates:
+    def depart(self, state: Replicates, learned: GLSEState, user: jax.Array) -> Replicates:
         """Recompute the quantiles at the scheduled users."""
         number = jnp.asarray(user, jnp.int32)
         radii = once(jnp.asarray(self.due)[number], lambda _: self._quantiles(state, learned), state.radii)
         return state._replace(radii=radii)
 
-    def _quantiles(self, state: Replicates, learned: Any) -> Radii:
+    def _quantiles(self, state: Replicates, learned: GLSEState) -> Radii:
         theta, phi, inverse = learned.estimates
         sums = learned.statistics
         # The position of each entry of a symmetric matrix in its upper triangle.
@@ -148,22 +152,22 @@ class BootstrapWidth(Width):
 
         return Radii(radius(theta_errors), radius(phi_errors))
 
-    def radii(self, state: Replicates, learned: Any) -> Radii:
+    def radii(self, state: Replicates, learned: GLSEState) -> Radii:
         """Return the quantiles."""
         return state.radii
 
-    def xi(self, state: Replicates, learned: Any) -> jax.Array:
+    def xi(self, state: Replicates, learned: GLSEState) -> jax.Array:
         """Return C₃·(radius for θ) + C₄·(radius for φ)."""
         return self.c3 * state.radii.theta + self.c4 * state.radii.phi
 
 
 @register("calibrated")
-class Calibrated(Radius):
+class Calibrated(Radius[OptimistParameters]):
     """1 − δ quantiles of a parametric bootstrap."""
 
     needs_phi: ClassVar[bool] = True
 
-    def width(self, policy: Any, known: Known) -> BootstrapWidth:
+    def width(self, policy: OptimistParameters, known: Known) -> BootstrapWidth:
         """Return the bootstrap width."""
         if policy.delta * (REPLICATES + 1) < 1:
             remedy = f"{REPLICATES} replicates have no quantile for a smaller probability"
@@ -172,7 +176,7 @@ class Calibrated(Radius):
             delta=policy.delta,
             ridge=policy.ridge,
             floor=policy.variance_floor,
-            link=known.link,
+            link=as_affine(known.link),
             due=refit_times(policy.warmup + int(known.users), _GROWTH, policy.warmup),
             # Warm-up users are served round by round too.
             eager=policy.eager or policy.warmup > 0,

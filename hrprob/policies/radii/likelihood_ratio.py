@@ -22,13 +22,15 @@ Outcomes must be assumed normal: with another noise Σr and Σr² of a stay do n
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.records import record
+from hrprob.estimation import weighted
 from hrprob.estimation.likelihood_ratio import region
 from hrprob.estimation.likelihood_ratio.plug_in import PlugInState, WeightedPredictive
 from hrprob.estimation.weighted import Belief, Estimates
@@ -39,13 +41,19 @@ from hrprob.numerics.row_sums import capacity_for
 from hrprob.observations import Stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
+from hrprob.policies.learners import GLSEState
 from hrprob.policies.ledger import EAGER_SLOTS, Ledger
 from hrprob.policies.radii.base import Radii, Radius, Width, register
+from hrprob.policies.radii.parameters import OptimistParameters
 from hrprob.policies.radii.theory_constants import lipschitz_weights
 from hrprob.policies.schedule import refit_times
 from hrprob.problem import Known
+from hrprob.problem.links.base import as_affine
 
 __all__ = ["LikelihoodRatio", "LikelihoodRatioState", "LikelihoodRatioWidth"]
+
+if TYPE_CHECKING:
+    from hrprob.policies.optimism import OptimistState
 
 _GROWTH = 1.1
 
@@ -53,24 +61,24 @@ _GROWTH = 1.1
 class LikelihoodRatioState(NamedTuple):
     """The stays so far, the predictive, Σ ln q, and the set that was last fitted."""
 
-    ledger: Ledger
-    predictive: PlugInState
+    ledger: Ledger[Stays]
+    predictive: PlugInState[weighted.Statistics, weighted.Estimates]
     log_q: jax.Array  # ()
     region: region.Region
 
 
 @record(static=("capacity", "warm_rows", "slots"))
-class LikelihoodRatioWidth(Width):
+class LikelihoodRatioWidth(Width[LikelihoodRatioState, GLSEState]):
     """The likelihood-ratio set of a policy on one problem."""
 
     known: Known
     predictive: WeightedPredictive
-    delta: Any
-    scale: Any
-    c3: Any
-    c4: Any
-    warmup: Any
-    due: Any  # (users + 1,) bool
+    delta: float
+    scale: float
+    c3: float
+    c4: float
+    warmup: int
+    due: np.ndarray  # (users + 1,) bool
     capacity: int
     warm_rows: int
     slots: int
@@ -82,7 +90,7 @@ class LikelihoodRatioWidth(Width):
         whole = region.empty(d, known.bounds)
         return LikelihoodRatioState(tables, self.predictive.init(None, known), jnp.zeros(()), whole)
 
-    def update(self, state: LikelihoodRatioState, learned: Any, seen: Seen) -> LikelihoodRatioState:
+    def update(self, state: LikelihoodRatioState, learned: GLSEState, seen: Seen) -> LikelihoodRatioState:
         """Add ln q of the sampled rounds, then let the predictive learn from them."""
         number = jnp.asarray(seen.user, jnp.int32) - 1
         warming = (number < jnp.asarray(self.warmup, jnp.int32)) & (self.warm_rows > 0)
@@ -99,7 +107,9 @@ class LikelihoodRatioWidth(Width):
             log_q=state.log_q + log_density_of_rounds(u, w, rounds, total, squares),
         )
 
-    def depart(self, state: LikelihoodRatioState, learned: Any, user: jax.Array) -> LikelihoodRatioState:
+    def depart(
+        self, state: LikelihoodRatioState, learned: GLSEState, user: jax.Array
+    ) -> LikelihoodRatioState:
         """Move the stay to the table of all users, and fit the set at the scheduled ones."""
         number = jnp.asarray(user, jnp.int32)
         place = number - 1 - jnp.asarray(self.warmup, jnp.int32)
@@ -107,36 +117,46 @@ class LikelihoodRatioWidth(Width):
         tables = [(closed.rows, jnp.maximum(place + 1, 0) * self.slots)]
         if self.warm_rows:
             tables.append((closed.warm, jnp.asarray(self.warm_rows)))
-        link, bounds = self.known.link, self.known.bounds
+        link, bounds = as_affine(self.known.link), self.known.bounds
 
         def fit(last: region.Region) -> region.Region:
             return region.fit(tables, state.log_q, self.delta, last, link, bounds, self.scale)
 
         return state._replace(ledger=closed, region=once(jnp.asarray(self.due)[number], fit, state.region))
 
-    def largest_values(self, policy: Any, state: Any, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+    def largest_values(
+        self,
+        policy: OptimistParameters,
+        state: OptimistState[GLSEState],
+        contexts: jax.Array,
+        beta: jax.Array,
+    ) -> jax.Array:
         """Return the largest value of each context (actions, d) over the boundary of the set."""
         known = self.known
-        u, w = region.boundary(state.width.region, contexts, known.link, known.bounds, policy.variance_floor)
+        u, w = region.boundary(
+            state.width.region, contexts, as_affine(known.link), known.bounds, policy.variance_floor
+        )
         values = known.value(u, w, beta)
         # Written out: a reduction over a short axis would not be vectorised over trials.
         return functools.reduce(jnp.maximum, [values[point] for point in range(region.POINTS)])
 
-    def bonus(self, policy: Any, state: Any, contexts: jax.Array) -> jax.Array:
+    def bonus(
+        self, policy: OptimistParameters, state: OptimistState[GLSEState], contexts: jax.Array
+    ) -> jax.Array:
         """Return C₃ times the largest error of the mean, and C₄ times that of φᵀx, in the set."""
-        link = self.known.link
+        link = as_affine(self.known.link)
         u, w = policy.plug_in(state.learned, contexts)
         ends = region.ends(state.width.region, contexts, link, self.known.bounds, policy.variance_floor)
         of_mean = jnp.maximum(jnp.abs(ends.u_low - u), jnp.abs(ends.u_high - u))
         of_variance = jnp.maximum(jnp.abs(ends.w_low - w), jnp.abs(ends.w_high - w))
         return self.c3 * of_mean + self.c4 * of_variance / link.slope
 
-    def radii(self, state: LikelihoodRatioState, learned: Any) -> Radii:
+    def radii(self, state: LikelihoodRatioState, learned: GLSEState) -> Radii:
         """Return the radius of the joint set, in the norms of its own information matrices."""
         radius = region.STRETCH * jnp.sqrt(state.region.squared_radius)
         return Radii(radius, radius)
 
-    def confidence_sets(self, state: Any) -> tuple[Estimates, Radii]:
+    def confidence_sets(self, state: OptimistState[GLSEState]) -> tuple[Estimates, Radii]:
         """Return the ellipsoids that the closed form of the set has for θ and for φ, and their radius."""
         fitted = state.width.region
         shapes = Estimates(
@@ -146,13 +166,13 @@ class LikelihoodRatioWidth(Width):
 
 
 @register("likelihood-ratio")
-class LikelihoodRatio(Radius):
+class LikelihoodRatio(Radius[OptimistParameters]):
     """The likelihood-ratio set of normal outcomes."""
 
     needs_phi: ClassVar[bool] = True
     takes_scale: ClassVar[bool] = True
 
-    def width(self, policy: Any, known: Known) -> LikelihoodRatioWidth:
+    def width(self, policy: OptimistParameters, known: Known) -> LikelihoodRatioWidth:
         """Return the width with room for these users."""
         if not isinstance(known.noise, Normal):
             must = 'must be assumed normal with radius = "likelihood-ratio"'

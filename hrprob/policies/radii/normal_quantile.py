@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from scipy import special
 
 from hrprob.policies.radii.base import Radius
 from hrprob.policies.radii.constant import ConstantWidth
+from hrprob.policies.radii.parameters import RadiusParameters
 from hrprob.problem import Known
 
 __all__ = ["NormalQuantile", "chi_radius"]
@@ -25,9 +25,9 @@ def chi_radius(dimension: int, delta: float) -> float:
     return math.sqrt(float(special.chdtri(dimension, delta)))
 
 
-class NormalQuantile(Radius):
+class NormalQuantile(Radius[RadiusParameters]):
     """The square root of the 1 − δ quantile of χ² with d degrees of freedom."""
 
-    def width(self, policy: Any, known: Known) -> ConstantWidth:
+    def width(self, policy: RadiusParameters, known: Known) -> ConstantWidth:
         """Return a constant width."""
         return ConstantWidth(chi_radius(known.dimension, policy.delta))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.records import record
 from hrprob.estimation.confidence import ConfidenceSets
+from hrprob.policies.learners import GLSEState
 from hrprob.policies.radii.base import Radii, Radius, Width, register
+from hrprob.policies.radii.parameters import OptimistParameters
 from hrprob.policies.radii.theory_constants import confidence_sets
 from hrprob.problem import Known
 
@@ -17,28 +19,28 @@ __all__ = ["Paper", "TheoreticalWidth"]
 
 
 @record()
-class TheoreticalWidth(Width):
+class TheoreticalWidth(Width[tuple[()], GLSEState]):
     """The radii of confidence sets, as functions of the sample size."""
 
     confidence: ConfidenceSets
-    delta: Any
+    delta: float
 
-    def radii(self, state: Any, learned: Any) -> Radii:
+    def radii(self, state: tuple[()], learned: GLSEState) -> Radii:
         """Return α⁽¹⁾ and ρ."""
         n = jnp.maximum(learned.sample_size, 1.0)
         return Radii(self.confidence.alpha1(n, self.delta), self.confidence.rho_simultaneous(n, self.delta))
 
-    def xi(self, state: Any, learned: Any) -> jax.Array:
+    def xi(self, state: tuple[()], learned: GLSEState) -> jax.Array:
         """Return ξ."""
         return self.confidence.xi(jnp.maximum(learned.sample_size, 1.0), self.delta)
 
 
 @register("paper")
-class Paper(Radius):
+class Paper(Radius[OptimistParameters]):
     """The confidence sets as printed."""
 
     version: ClassVar[str] = "paper"
 
-    def width(self, policy: Any, known: Known) -> TheoreticalWidth:
+    def width(self, policy: OptimistParameters, known: Known) -> TheoreticalWidth:
         """Return the width of the confidence sets in this version."""
         return TheoreticalWidth(confidence_sets(policy, known, self.version), policy.delta)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -19,7 +17,7 @@ def largest_value(
     beta: jax.Array,
     u: tuple[jax.Array, jax.Array],
     w: tuple[jax.Array, jax.Array],
-    floor: Any,
+    floor: float,
 ) -> jax.Array:
     """Return the largest value of each action (actions,) over intervals of u and w, each (centre, half width)."""
     length = jnp.sqrt(contract(contexts, contexts))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.records import set_frozen
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.estimation.lipschitz import LipschitzConstants, lipschitz_constants
 from hrprob.estimation.versions import VERSIONS
+from hrprob.noise import Noise
 from hrprob.noise.sub_gaussian import scale_of
+from hrprob.policies.radii.parameters import ConstantsOfSets, OptimistParameters
 from hrprob.problem import Known, Lifetime, RedrawnLevels
+from hrprob.problem.links.base import as_affine
 
 __all__ = [
     "COMPUTED",
@@ -26,7 +28,7 @@ COMPUTED = "computed"
 """In place of C₃ or C₄: to be computed from the derivatives of h."""
 
 
-def check_constants(policy: Any) -> None:
+def check_constants(policy: ConstantsOfSets) -> None:
     """Check σ²_max and C₁ to C₄, and convert them to floats, so that 3 and 3.0 share one program."""
     if policy.variance_max is not None:
         remedy = "it is σ²_max, the largest variance of an outcome"
@@ -48,13 +50,13 @@ def variance_max_of(known: Known, variance_max: float | None) -> float:
     return float(known.link(known.bounds.phi)) if variance_max is None else variance_max
 
 
-def confidence_sets(policy: Any, known: Known, version: str) -> ConfidenceSets:
+def confidence_sets(policy: OptimistParameters, known: Known, version: str) -> ConfidenceSets:
     """Return the confidence sets with the policy's parameters."""
     return ConfidenceSets(
         variance_max=variance_max_of(known, policy.variance_max),
         dimension=known.dimension,
         ridge=policy.ridge,
-        slope=known.link.slope,
+        slope=as_affine(known.link).slope,
         bound=known.bounds.phi,
         bound_theta=known.bounds.theta,
         c1=policy.c1,
@@ -65,12 +67,12 @@ def confidence_sets(policy: Any, known: Known, version: str) -> ConfidenceSets:
     )
 
 
-def noise_scale_of(noise: Any, version: str) -> float:
+def noise_scale_of(noise: Noise, version: str) -> float:
     """Return the sub-Gaussian scale of the noise, where this version of the sets uses one; else 1."""
     return scale_of(noise) if VERSIONS[version].needs_scale else 1.0
 
 
-def lipschitz_weights(policy: Any, known: Known) -> dict[str, float]:
+def lipschitz_weights(policy: OptimistParameters, known: Known) -> dict[str, float]:
     """Return C₃ and C₄ by name, each as given or computed."""
     given = {name: getattr(policy, name) for name in ("c3", "c4")}
     if COMPUTED not in given.values():
@@ -79,7 +81,7 @@ def lipschitz_weights(policy: Any, known: Known) -> dict[str, float]:
     return {name: getattr(computed, name) if value == COMPUTED else value for name, value in given.items()}
 
 
-def _computed(policy: Any, known: Known) -> LipschitzConstants:
+def _computed(policy: OptimistParameters, known: Known) -> LipschitzConstants:
     low, high = known.satisfaction.support
     if not isinstance(known.objective, Lifetime) or isinstance(known.satisfaction, RedrawnLevels):
         # Levels that are hidden and kept are covered: the value is a mean of h, whose derivatives are
@@ -92,7 +94,7 @@ def _computed(policy: Any, known: Known) -> LipschitzConstants:
         remedy = "the suprema are over the range of β"
         raise InvalidInput("c3", "must be a number where β is unbounded", COMPUTED, remedy)
     return lipschitz_constants(
-        known.link,
+        as_affine(known.link),
         known.bounds.phi,
         beta_low=low,
         beta_high=high,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
+from typing import ClassVar, Protocol, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from hrprob._core.errors import InvalidInput, check_count
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import record, set_frozen
 from hrprob._core.registry import Registry
+from hrprob._core.types import PyTree
 
 __all__ = [
     "CONTEXTS",
@@ -40,11 +41,11 @@ class Contexts(Protocol):
         """Raise unless the contexts can have this dimension."""
         ...
 
-    def draw(self, source: Source, dimension: int) -> Any:
+    def draw(self, source: Source, dimension: int) -> PyTree:
         """Return the random numbers from which :meth:`place` makes the contexts."""
         ...
 
-    def place(self, drawn: Any) -> jax.Array:
+    def place(self, drawn: PyTree) -> jax.Array:
         """Return the contexts (users, actions, d, trials) that follow from the random numbers."""
         ...
 
@@ -84,7 +85,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
     return CONTEXTS.register(kind, static=static)
 
 
-def check_actions(actions: Any) -> int:
+def check_actions(actions: object) -> int:
     """Return a number of actions, or raise."""
     return check_count("actions", actions, remedy="a user needs at least one action to be served")
 
@@ -98,7 +99,7 @@ def unit(vectors: jax.Array) -> jax.Array:
     return vectors * (1.0 / norm)[:, :, None]
 
 
-def check_contexts(field: str, contexts: Any, row: str) -> np.ndarray:
+def check_contexts(field: str, contexts: object, row: str) -> np.ndarray:
     """Return contexts (sets or users, actions, d) as an array, or raise; messages call an entry of the first axis ``row``: a set or a user."""
     must = f"must be an array ({row}s, actions, d) of numbers"
     remedy = f"give a list of {row}s, each a list of actions, each a list of d numbers"

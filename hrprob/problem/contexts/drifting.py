@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -42,8 +41,8 @@ class Drifting(NormalVectors):
     5
     """
 
-    pull: Any = 2.0
-    period: Any = 10000.0
+    pull: float = 2.0
+    period: float = 10000.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
+from hrprob._core.types import AsWritten
 from hrprob.problem.contexts.base import check_contexts, register
 from hrprob.problem.files import read_context_sets
 
@@ -34,7 +35,7 @@ class Finite:
 
     kind: ClassVar[str]
     FILES: ClassVar[tuple[str, ...]] = ("sets",)
-    sets: Any
+    sets: AsWritten
 
     def __post_init__(self) -> None:
         sets = read_context_sets(self.sets) if isinstance(self.sets, str | Path) else self.sets

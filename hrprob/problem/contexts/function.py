@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Purpose, Source
@@ -46,13 +48,13 @@ class ContextFunction:
     """
 
     kind: ClassVar[str]
-    function: Any
+    function: Callable[..., ArrayLike]
     actions: int
 
     def __post_init__(self) -> None:
         set_frozen(self, function=import_function(self.function), actions=check_actions(self.actions))
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, object]:
         """Return the contexts as plain data: the function by its name."""
         return {"function": name_of(self.function), "actions": self.actions}
 

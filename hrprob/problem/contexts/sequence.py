@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Source
-from hrprob._core.records import set_frozen
+from hrprob._core.records import set_frozen, set_later
+from hrprob._core.types import AsWritten
 from hrprob.problem.contexts.base import check_contexts, register
 from hrprob.problem.files import read_contexts
 from hrprob.problem.sequences import describe_sequence, path_and_digest, position, repetition_note
@@ -38,16 +39,16 @@ class ContextSequence:
 
     kind: ClassVar[str]
     FILES: ClassVar[tuple[str, ...]] = ("users",)
-    users: Any
-    sha256: Any = None
-    path: str | None = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    users: AsWritten
+    sha256: str | None = None
+    path: str | None = set_later()
 
     def __post_init__(self) -> None:
         path, digest = path_and_digest(self.users, self.sha256)
         users = self.users if path is None else read_contexts("users", path, "user")
         set_frozen(self, users=check_contexts("users", users, "user"), sha256=digest, path=path)
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, object]:
         """Return the contexts as plain data: by their file, if they come from one."""
         return describe_sequence("users", self.users, self.path, self.sha256)
 
@@ -57,7 +58,7 @@ class ContextSequence:
         return int(self.users.shape[1])
 
     @property
-    def sets(self) -> Any:
+    def sets(self) -> np.ndarray:
         """All contexts, one set per user."""
         return self.users
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -38,7 +36,7 @@ class Withholding(NormalVectors):
     1
     """
 
-    users: Any = 5000
+    users: int = 5000
     coordinates: int = 2
 
     def __post_init__(self) -> None:

@@ -40,6 +40,11 @@ class LevelDistribution(SeenLevels):
     needs_tail: ClassVar[bool] = False
     """Whether :meth:`mean_lifetime` needs to know how the noise falls far below, its ``tail``."""
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """The least and the largest level."""
+        raise NotImplementedError
+
     def draw(self, source: Source, shape: tuple[int, ...] = (), start: jax.Array | int = 0) -> jax.Array:
         """Return levels of shape (users, ..., trials); of a ``shape`` of rounds, from round ``start`` on."""
         raise NotImplementedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ import numpy as np
 from hrprob._core.errors import check_vector
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
+from hrprob._core.types import AsWritten
 from hrprob.lifetime import Nodes
 from hrprob.problem.files import read_levels
 from hrprob.problem.levels.base import register
@@ -38,7 +39,7 @@ class EmpiricalLevels(LevelDistribution):
 
     kind: ClassVar[str]
     FILES: ClassVar[tuple[str, ...]] = ("levels",)
-    levels: Any
+    levels: AsWritten
 
     def __post_init__(self) -> None:
         remedy = "give some levels, or the path of a CSV file with the column beta"

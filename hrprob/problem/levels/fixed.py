@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ class FixedLevels(SeenLevels):
     """
 
     kind: ClassVar[str]
-    level: Any = 0.0
+    level: float = 0.0
 
     def __post_init__(self) -> None:
         remedy = 'for β = ∞ take the kind "infinite"'

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import jax
 import numpy as np
+from jax.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.random_numbers import Purpose, Source
@@ -45,9 +47,9 @@ class LevelFunction(SeenLevels):
     """
 
     kind: ClassVar[str]
-    function: Any
-    low: Any = None
-    high: Any = None
+    function: Callable[..., ArrayLike]
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         set_frozen(self, function=import_function(self.function))
@@ -76,7 +78,7 @@ class LevelFunction(SeenLevels):
             must = f"must return finite levels within [{low:g}, {high:g}]"
             raise InvalidInput("function", must, levels[first], remedy)
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, object]:
         """Return it as plain data: the function by its name."""
         return {"function": name_of(self.function), "low": self.low, "high": self.high}
 

@@ -16,7 +16,7 @@ standard deviation τ (``tail``) the average is finite only if deviation² < w·
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,7 @@ from hrprob import lifetime
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Number
 from hrprob.lifetime import Nodes
 from hrprob.noise import NORMAL, Noise
 from hrprob.noise.base import normal_peak
@@ -81,8 +82,8 @@ class NormalLevels(LevelDistribution):
     kind: ClassVar[str]
     needs_tail: ClassVar[bool] = True
     RENAMED: ClassVar[dict[str, str]] = {"deviation": "sd"}
-    mean: Any = 0.0
-    sd: Any = 0.5
+    mean: float = 0.0
+    sd: float = 0.5
 
     def __post_init__(self) -> None:
         remedy = 'it is a standard deviation; for one level take { kind = "empirical", levels = [x] }'
@@ -122,7 +123,9 @@ class NormalLevels(LevelDistribution):
 
     def redrawn_lifetime(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
         """Return the expected lifetime where β is redrawn: with one normal component, h at the summed variance."""
-        components: Any = noise.normal_components() if hasattr(noise, "normal_components") else ()
+        components: tuple[tuple[Number, Number, Number], ...] = (
+            noise.normal_components() if hasattr(noise, "normal_components") else ()
+        )
         if len(components) != 1:
             return super().redrawn_lifetime(u, w, noise)
         ((_, m, s),) = components
@@ -130,15 +133,17 @@ class NormalLevels(LevelDistribution):
         # Unlike one over the probability, h has derivatives that are correct in the tail.
         return lifetime.h(mean + sd * m, w * s**2 + self.sd**2, self.mean)
 
-    def mean_lifetime(self, u: ArrayLike, w: ArrayLike, noise: Any) -> jax.Array:
+    def mean_lifetime(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[h]; infinite where the variance is too small for it to be finite, as an estimated one may be."""
         u, w = jnp.broadcast_arrays(jnp.asarray(u, dtype=float), jnp.asarray(w, dtype=float))
-        finite = self.sd**2 < w * noise.tail**2
-        safe = jnp.where(finite, w, 2.0 * (self.sd / noise.tail) ** 2)
+        tail = noise.tail
+        assert tail is not None  # checked by `check_mean_lifetime`
+        finite = self.sd**2 < w * tail**2
+        safe = jnp.where(finite, w, 2.0 * (self.sd / tail) ** 2)
         sd = jnp.sqrt(safe)
         shift, slope = (self.mean - u) / sd, self.sd / sd
-        if getattr(noise, "turns", ()):
-            mean = _lifetime_by_pieces(self, u, safe, noise, *noise.peak(shift, slope))
+        if hasattr(noise, "turns") and hasattr(noise, "peak") and noise.turns:
+            mean = _lifetime_by_pieces(self, u, safe, noise, noise.turns, *noise.peak(shift, slope))
             return jnp.where(finite, mean, jnp.inf)
         bump, width = normal_peak(noise, shift, slope)
         return _lifetime_by_nodes(self, u, w, noise, bump, width, finite)
@@ -223,11 +228,17 @@ def _lifetime_by_nodes(
 
 
 def _lifetime_by_pieces(
-    levels: NormalLevels, u: jax.Array, w: jax.Array, noise: Any, bump: jax.Array, width: jax.Array
+    levels: NormalLevels,
+    u: jax.Array,
+    w: jax.Array,
+    noise: Noise,
+    turns: tuple[Number, ...],
+    bump: jax.Array,
+    width: jax.Array,
 ) -> jax.Array:
     """Return E_β[h] where the lower tail of the noise has several laws: between its turns, and about the bump."""
 
-    def log_value(level: ArrayLike) -> jax.Array:
+    def log_value(level: Number) -> jax.Array:
         t = (level - levels.mean) / levels.sd
         return -0.5 * t * t - lifetime.log_reneging_probability(u, w, level, noise)
 
@@ -242,4 +253,4 @@ def _lifetime_by_pieces(
         return (high - low) / levels.sd * NORMAL.pdf(0.0) * jnp.exp(log_value(level))
 
     about = [levels.mean + levels.sd * (bump + k * width) for k in _ABOUT]
-    return mean_over_pieces(value, low, high, u, w, noise, (levels.mean, *about), noise.turns)
+    return mean_over_pieces(value, low, high, u, w, noise, (levels.mean, *about), turns)

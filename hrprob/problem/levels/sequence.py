@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import check_vector
 from hrprob._core.random_numbers import Source
-from hrprob._core.records import set_frozen
+from hrprob._core.records import set_frozen, set_later
+from hrprob._core.types import AsWritten
 from hrprob.problem.files import read_levels
 from hrprob.problem.levels.base import SeenLevels, register, users_and_trials
 from hrprob.problem.sequences import describe_sequence, path_and_digest, position, repetition_note
@@ -37,9 +37,9 @@ class LevelSequence(SeenLevels):
 
     kind: ClassVar[str]
     FILES: ClassVar[tuple[str, ...]] = ("levels",)
-    levels: Any
-    sha256: Any = None
-    path: str | None = dataclasses.field(default=None, init=False, repr=False, compare=False)
+    levels: AsWritten
+    sha256: str | None = None
+    path: str | None = set_later()
 
     def __post_init__(self) -> None:
         path, digest = path_and_digest(self.levels, self.sha256)
@@ -47,7 +47,7 @@ class LevelSequence(SeenLevels):
         remedy = "give one level per user, or the path of a CSV file with the column beta"
         set_frozen(self, levels=check_vector("levels", levels, remedy=remedy), sha256=digest, path=path)
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> dict[str, object]:
         """Return the levels as plain data: by their file, if they come from one."""
         return describe_sequence("levels", self.levels, self.path, self.sha256)
 

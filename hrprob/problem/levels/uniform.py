@@ -12,7 +12,8 @@ which keeps its digits in either tail. The integral of 1/Ψ is known for normal 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -53,8 +54,8 @@ class UniformLevels(LevelDistribution):
     """
 
     kind: ClassVar[str]
-    low: Any = -1.0
-    high: Any = 1.0
+    low: float = -1.0
+    high: float = 1.0
 
     def __post_init__(self) -> None:
         low = check_number("low", self.low, remedy="it is the least satisfaction level")
@@ -84,7 +85,7 @@ class UniformLevels(LevelDistribution):
     def mean_lifetime(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[h], by the integral of 1/Ψ where the noise has it."""
         if hasattr(noise, "mean_reciprocal_cdf"):
-            return self._lifetime_by_integral(u, w, noise)
+            return self._lifetime_by_integral(u, w, noise.mean_reciprocal_cdf)
         turns = getattr(noise, "sharp_turns", ())
         return mean_over_pieces(
             lambda level: lifetime.h(u, w, level, noise), self.low, self.high, u, w, noise, turns=turns
@@ -99,26 +100,30 @@ class UniformLevels(LevelDistribution):
     def mean_reneging_probability(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[Ψ], by the integral of Ψ where the noise has it."""
         if hasattr(noise, "overshoot"):
-            return self._probability_by_integral(u, w, noise)
+            return self._probability_by_integral(u, w, noise, noise.overshoot)
         return mean_over_pieces(
             lambda level: lifetime.reneging_probability(u, w, level, noise), self.low, self.high, u, w, noise
         )
 
-    def _lifetime_by_integral(self, u: ArrayLike, w: ArrayLike, noise: Any) -> jax.Array:
+    def _lifetime_by_integral(
+        self, u: ArrayLike, w: ArrayLike, mean_reciprocal_cdf: Callable[[jax.Array, jax.Array], jax.Array]
+    ) -> jax.Array:
         mean, sd = mean_and_sd(u, w)
         low, high = self.low - mean, self.high - mean
         safe = jnp.where(sd > 0.0, sd, 1.0)
         # Without a variance, users with a level below u stay for ever.
         certain = jnp.where(low < 0.0, jnp.inf, 1.0)
-        return jnp.where(sd > 0.0, noise.mean_reciprocal_cdf(low / safe, high / safe), certain)
+        return jnp.where(sd > 0.0, mean_reciprocal_cdf(low / safe, high / safe), certain)
 
-    def _probability_by_integral(self, u: ArrayLike, w: ArrayLike, noise: Any) -> jax.Array:
+    def _probability_by_integral(
+        self, u: ArrayLike, w: ArrayLike, noise: Noise, overshoot: Callable[[jax.Array], jax.Array]
+    ) -> jax.Array:
         mean, sd = mean_and_sd(u, w)
         low, high = self.low - mean, self.high - mean
         safe = jnp.where(sd > 0.0, sd, 1.0)
 
         def beyond(gap: jax.Array) -> jax.Array:
-            return sd * noise.overshoot(gap / safe)
+            return sd * overshoot(gap / safe)
 
         width = self.high - self.low
         integral = jnp.maximum(high, 0.0) - jnp.maximum(low, 0.0) + beyond(high) - beyond(low)

@@ -12,7 +12,7 @@ The two differ much: a user who never leaves makes E_β[h_β] infinite, but lowe
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import numpy as np
@@ -38,8 +38,8 @@ class UnseenLevels:
 
     seen: ClassVar[bool] = False
     value_is_mean: ClassVar[bool] = False
-    PARTS: ClassVar[dict[str, Any]] = {"of": LEVELS}
-    of: Any = UniformLevels()
+    PARTS: ClassVar[dict[str, object]] = {"of": LEVELS}
+    of: LevelDistribution = UniformLevels()
 
     def __post_init__(self) -> None:
         _check_distribution(self.of)
@@ -73,7 +73,7 @@ def highest_floor(noise: Noise, u: np.ndarray, w: np.ndarray) -> float:
     return float(np.max(lowest_outcome(noise, u, w)))
 
 
-def _check_distribution(of: Any) -> None:
+def _check_distribution(of: object) -> None:
     if not isinstance(of, LevelDistribution):
         remedy = (
             "values are averaged over it: take uniform, normal or empirical levels; "

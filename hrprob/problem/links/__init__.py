@@ -10,6 +10,6 @@ M_f       ``link.slope``   Section 3
 """
 
 from hrprob.problem.links.affine import Affine
-from hrprob.problem.links.base import LINKS, Link, register
+from hrprob.problem.links.base import LINKS, AffineLink, Link, register
 
-__all__ = ["LINKS", "Affine", "Link", "register"]
+__all__ = ["LINKS", "Affine", "AffineLink", "Link", "register"]

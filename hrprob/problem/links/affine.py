@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Numeric
 from hrprob.problem.links.base import register
 
 __all__ = ["Affine"]
@@ -30,8 +31,8 @@ class Affine:
     """
 
     kind: ClassVar[str]
-    slope: Any = 1.0
-    offset: Any = 2.0
+    slope: float = 1.0
+    offset: float = 2.0
 
     def __post_init__(self) -> None:
         set_frozen(
@@ -44,11 +45,11 @@ class Affine:
             ),
         )
 
-    def __call__(self, z: Any) -> Any:
+    def __call__(self, z: Numeric) -> Numeric:
         """Return f(z)."""
         return self.slope * z + self.offset
 
-    def inverse(self, variance: Any) -> Any:
+    def inverse(self, variance: Numeric) -> Numeric:
         """Return z with f(z) = ``variance``."""
         return (variance - self.offset) / self.slope
 

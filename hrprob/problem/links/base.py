@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
+from typing import ClassVar, Protocol, TypeGuard, TypeVar, dataclass_transform
 
 from hrprob._core.registry import Registry
+from hrprob._core.types import Numeric
 
-__all__ = ["LINKS", "Link", "is_affine", "register"]
+__all__ = ["LINKS", "AffineLink", "Link", "as_affine", "is_affine", "register"]
 
 
 class Link(Protocol):
@@ -18,16 +19,30 @@ class Link(Protocol):
 
     kind: ClassVar[str]
 
-    def __call__(self, z: Any) -> Any:
+    def __call__(self, z: Numeric) -> Numeric:
         """Return f(z), the variance where φᵀx = z."""
         ...
 
-    def inverse(self, variance: Any) -> Any:
+    def inverse(self, variance: Numeric) -> Numeric:
         """Return z with f(z) = ``variance``."""
         ...
 
     def check_bound(self, bound: float) -> None:
         """Raise unless f >= 0 on [-bound, bound]."""
+        ...
+
+
+class AffineLink(Link, Protocol):
+    """A link f(z) = ``slope``·z + ``offset``."""
+
+    @property
+    def slope(self) -> float:
+        """M_f."""
+        ...
+
+    @property
+    def offset(self) -> float:
+        """The variance where φᵀx = 0."""
         ...
 
 
@@ -45,7 +60,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
     return LINKS.register(kind, static=static)
 
 
-def is_affine(link: Link) -> bool:
+def is_affine(link: Link) -> TypeGuard[AffineLink]:
     """Say whether a link is affine: it has ``slope`` and ``offset``.
 
     Examples
@@ -55,3 +70,9 @@ def is_affine(link: Link) -> bool:
     True
     """
     return hasattr(link, "slope") and hasattr(link, "offset")
+
+
+def as_affine(link: Link) -> AffineLink:
+    """Return a link that is known to be affine, for those that need its slope: they refuse others beforehand."""
+    assert is_affine(link)
+    return link

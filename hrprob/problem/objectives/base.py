@@ -7,10 +7,10 @@ from typing import ClassVar, Protocol, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from hrprob._core.precision import float64
 from hrprob._core.registry import Registry
+from hrprob._core.types import Numbers
 from hrprob.noise import Noise
 
 __all__ = ["OBJECTIVES", "Objective", "register", "total"]
@@ -23,7 +23,7 @@ class Objective(Protocol):
     unit: ClassVar[str]
     """The unit of a value, and so of the regret."""
 
-    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+    def earning(self, u: Numbers, w: Numbers, noise: Noise) -> Numbers:
         """Return g, what one round earns in expectation, from the mean and the variance of its outcome."""
         ...
 
@@ -43,7 +43,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
 
 
 @float64
-def total(earning: ArrayLike, rounds: jax.Array) -> jax.Array:
+def total(earning: Numbers, rounds: jax.Array) -> jax.Array:
     """Return the value of a stay: ``earning`` in each of the expected ``rounds``.
 
     A stay that earns 0 per round has the value 0, even if it never ends.

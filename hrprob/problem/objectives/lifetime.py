@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from jax.typing import ArrayLike
-
+from hrprob._core.types import Numbers
 from hrprob.noise import Noise
 from hrprob.problem.objectives.base import register
 
@@ -26,6 +25,6 @@ class Lifetime:
     kind: ClassVar[str]
     unit: ClassVar[str] = "rounds"
 
-    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+    def earning(self, u: Numbers, w: Numbers, noise: Noise) -> Numbers:
         """Return 1: every round counts as one."""
         return 1.0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from jax.typing import ArrayLike
+from typing import ClassVar
 
 from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Numbers
 from hrprob.noise import Noise
 from hrprob.problem.objectives.base import register
 
@@ -32,12 +31,12 @@ class MeanVariance:
 
     kind: ClassVar[str]
     unit: ClassVar[str] = "reward minus risk"
-    aversion: Any = 0.1
+    aversion: float = 0.1
 
     def __post_init__(self) -> None:
         remedy = "it is the price of a unit of variance"
         set_frozen(self, aversion=check_number("aversion", self.aversion, low=0, remedy=remedy))
 
-    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+    def earning(self, u: Numbers, w: Numbers, noise: Noise) -> Numbers:
         """Return u − ρ·w."""
         return u - self.aversion * w

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from jax.typing import ArrayLike
+from typing import ClassVar
 
 from hrprob import lifetime
 from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen
+from hrprob._core.types import Numbers
 from hrprob.noise import Noise
 from hrprob.problem.objectives.base import register
 
@@ -33,11 +32,11 @@ class Threshold:
 
     kind: ClassVar[str]
     unit: ClassVar[str] = "rounds above"
-    level: Any = 1.0
+    level: float = 1.0
 
     def __post_init__(self) -> None:
         set_frozen(self, level=check_number("level", self.level, remedy="outcomes are compared with it"))
 
-    def earning(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> ArrayLike:
+    def earning(self, u: Numbers, w: Numbers, noise: Noise) -> Numbers:
         """Return the probability that an outcome exceeds the level, accurate however small it is."""
         return lifetime.staying_probability(u, w, self.level, noise)

@@ -1,0 +1,65 @@
+"""The words that annotations share.
+
+======================  ====================================================================================
+word                    what it stands for
+======================  ====================================================================================
+:class:`jax.Array`      an array of a compiled program, or a key
+:class:`numpy.ndarray`  an array outside of one
+``ArrayLike``           what :mod:`jax.numpy` takes as an array (:mod:`jax.typing`), or NumPy (:mod:`numpy.typing`)
+``Number``              a real number: a plain one, or an array, as in a program while it is traced
+``Integer``             the same for whole numbers
+``Array``               an array, of NumPy or of JAX
+``Numbers``             a number or such an array
+``Numeric``             one of the types of numbers and arrays, the same for argument and result
+``State``               the state of one policy, estimator or engine, whose class is generic over it
+``Learned``             the state of the estimator that another class stands on
+``PyTree``              any pytree of arrays: where JAX maps over the leaves, or the structure is a caller's own
+``AsWritten``           a field of a record that a user may write in several forms, of which the record makes one
+``Decoded``             a value of a decoded document (TOML, JSON), before it is checked
+======================  ====================================================================================
+
+The last three are ``Any`` to a type checker, each for its own reason. ``Any`` itself stands only where values of foreign
+libraries without types go through; ``pyproject.toml`` lists these modules, and a test checks the list. A value that is
+only handed on, shown or checked is an ``object``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import jax
+    import numpy as np
+    from typing_extensions import TypeVar
+
+    # A class that is generic over its state need not name it: `Policy` alone is a policy with a state of any structure.
+
+    State = TypeVar("State", default=Any)
+    Learned = TypeVar("Learned", default=Any)
+else:
+    from typing import TypeVar
+
+    State = TypeVar("State")
+    Learned = TypeVar("Learned")
+
+__all__ = [
+    "Array",
+    "AsWritten",
+    "Decoded",
+    "Integer",
+    "Learned",
+    "Number",
+    "Numbers",
+    "Numeric",
+    "PyTree",
+    "State",
+]
+
+Number: TypeAlias = "float | jax.Array"
+Integer: TypeAlias = "int | jax.Array"
+Array: TypeAlias = "np.ndarray | jax.Array"
+Numbers: TypeAlias = "float | np.ndarray | jax.Array"
+Numeric = TypeVar("Numeric", float, "np.ndarray", "jax.Array")
+PyTree: TypeAlias = Any
+AsWritten: TypeAlias = Any
+Decoded: TypeAlias = Any

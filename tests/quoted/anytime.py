@@ -1,0 +1,121 @@
+"""How often likelihood-ratio sets ever miss the truth: all n from 10 to 10 000 at once, by design, outcome and predictive."""
+
+import time
+
+import numpy as np
+
+import hrprob
+from hrprob.estimation.likelihood_ratio.paths import Paths, log_ratio_paths
+from hrprob.models import Setting, Stays, model_for_noise
+from hrprob.simulation.data_sets import Truths, gather, gather_blocks
+
+FIRST, LAST = 10, 10_000
+DELTAS = (0.1, 0.05)
+DESIGNS = {
+    "fixed": hrprob.Random(),
+    "greedy": hrprob.Greedy(),
+    "hr-ucb": hrprob.HRUCB(),
+    "thompson": hrprob.Thompson(engine={"kind": "laplace", "points": 0}, refit=1.3),
+}
+NOISES = {
+    "normal": hrprob.Normal(),
+    "student-t": hrprob.StudentT(5.0),
+    "mixture": hrprob.Mixture(),
+    "truncated-normal": hrprob.TruncatedNormal(3.0, 0.05),
+}
+LAPLACE = {"kind": "laplace", "engine": {"kind": "laplace", "points": 0}, "draws": 64, "refit": 1.5}
+# Rows that the predictive `laplace` follows at most: a fit costs as much as all earlier rows.
+LAPLACE_ROWS = 1024
+# Most rounds of a stay that enter, a stopping rule; more users than LAST rounds take on any of these designs.
+CAP, USERS = 16, 8192
+
+
+def missed(noise: str, design: str, sets: int, laplace_sets: int, seed: int = 7) -> dict:
+    """Return how often each predictive's set ever missed the truth, with the sizes that were played."""
+    problem = hrprob.Problem(noise=NOISES[noise])
+    model, setting = model_for_noise(problem.noise), Setting(problem.dimension)
+    truths = Truths(np.tile(problem.theta, (sets, 1)), np.tile(problem.phi, (sets, 1)))
+    options = {"users": USERS, "seed": seed, "cap": CAP, "enough": LAST, "singles": noise != "normal"}
+    several = {"glse": ("glse", None, sets), "laplace": (LAPLACE, LAPLACE_ROWS, laplace_sets)}
+    found: dict[str, list] = {name: [] for name in several}
+    for block in gather_blocks(problem, DESIGNS[design], truths, **options):
+        data = block.of_kind(model.data)
+        for name, (predictive, rows, most) in several.items():
+            if sum(len(paths.rounds) for paths in found[name]) < most:
+                some = type(data)(*(np.asarray(leaf)[:, :rows] for leaf in data))
+                found[name].append(log_ratio_paths(predictive, some, model, setting, *block.truths))
+    return {name: _summary(paths) for name, paths in found.items()}
+
+
+def _summary(several: list[Paths]) -> dict:
+    """Return the shares that were ever missed, whether each is at most nominal + 2 se, and how long the data sets are."""
+    ever = np.concatenate(
+        [np.stack([paths.ever_missed(delta, FIRST, LAST) for delta in DELTAS]) for paths in several], axis=1
+    )
+    rounds = np.concatenate([np.minimum(paths.rounds[:, -1], LAST) for paths in several])
+    allowed = [delta + 2 * (delta * (1 - delta) / len(rounds)) ** 0.5 for delta in DELTAS]
+    return {
+        "missed": ever.mean(axis=1).tolist(),
+        "within": [bool(share <= most) for share, most in zip(ever.mean(axis=1), allowed, strict=True)],
+        "sets": len(rounds),
+        "rounds": {"least": float(rounds.min()), "mean": float(rounds.mean())},
+    }
+
+
+def widths(sets: int = 20, replications: int = 400, n: int = 1000) -> dict:
+    """Return how wide the set is after n rounds that greedy picked in the paper's setting, and errors at that n."""
+    problem = hrprob.Problem()
+    truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
+    data = gather(problem, hrprob.Greedy(), truths, users=640, seed=3, cap=np.inf).stays
+    data = Stays(*(np.asarray(leaf) for leaf in data))
+    rows = [int(np.searchsorted(np.cumsum(rounds), n)) + 1 for rounds in data.rounds]
+    several = [Stays(*(leaf[number, :last] for leaf in data)) for number, last in enumerate(rows)]
+    contexts = np.random.default_rng(0).normal(size=(4, problem.dimension))
+    contexts /= np.linalg.norm(contexts, axis=1, keepdims=True)
+    errors, along = zip(*(_glse_errors(stays, problem.phi, contexts) for stays in several), strict=True)
+    pointwise = 2.0 * np.quantile(np.abs(along), 0.9, axis=0)
+    found: dict = {"n": n, "sets": sets, "pointwise_radius": float(np.quantile(errors, 0.9))}
+    for predictive in ("glse", "weighted"):
+        radii, shares = [], []
+        for stays in several[:sets]:
+            known = hrprob.LikelihoodRatioSet(predictive=predictive).update(stays)
+            radii.append(known.phi_radius())
+            intervals = np.array([known.variance_interval(x) for x in contexts])
+            shares.append((intervals[:, 1] - intervals[:, 0]) / pointwise)
+        found[predictive] = {
+            "radius": _mean_and_se(radii),
+            "largest_radius": float(np.max(radii)),
+            "variance_interval": _mean_and_se(np.mean(shares, axis=1)),
+            "largest_variance_interval": float(np.max(np.mean(shares, axis=0))),
+        }
+    print(found, flush=True)
+    return found
+
+
+def _glse_errors(stays: Stays, phi: np.ndarray, contexts: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the error of the GLSE's φ in the norm of V, and its errors along contexts; λ = 1, f(z) = z + 2."""
+    x, rounds, total, squares = stays
+    V = x.T @ (rounds[:, None] * x) + np.eye(len(phi))
+    u = x @ np.linalg.solve(V, x.T @ total)
+    residuals = squares - 2 * u * total + rounds * u * u
+    away = np.linalg.solve(V, x.T @ (residuals - 2.0 * rounds)) - phi
+    return float(np.sqrt(away @ V @ away)), contexts @ away
+
+
+def _mean_and_se(values) -> dict:
+    return {"mean": float(np.mean(values)), "se": float(np.std(values, ddof=1) / len(values) ** 0.5)}
+
+
+def anytime(folder=None, sets: int = 1024) -> dict:
+    """Return the shares of data sets in which the truth was ever missed, by outcome, design and predictive.
+
+    1024 data sets are whole blocks of `gather_blocks`, so that all have one shape.
+    """
+    found: dict = {"deltas": DELTAS, "first": FIRST, "last": LAST, "widths": widths()}
+    for noise in NOISES:
+        found[noise] = {}
+        for design in DESIGNS:
+            begin = time.process_time()
+            found[noise][design] = missed(noise, design, sets, laplace_sets=sets)
+            print(noise, design, found[noise][design], f"{time.process_time() - begin:.0f} CPU s", flush=True)
+    return found
