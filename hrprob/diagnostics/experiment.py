@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hrprob import plot
 from hrprob._core.records import describe
-from hrprob._core.types import Decoded, PyTree
+from hrprob._core.types import Decoded
 from hrprob.diagnostics.base import Diagnostic
 from hrprob.diagnostics.replications import Replications
 from hrprob.diagnostics.report import draw_figures, write_data, write_summary
@@ -129,7 +129,7 @@ def _diagnose_into(
     """Run all diagnostics and write figures and data into a folder."""
     with plot.save_in_background() as save:
 
-        def draw(diagnostic: Diagnostic[PyTree], result: PyTree) -> None:
+        def draw(diagnostic: Diagnostic, result: object) -> None:
             # Figures are drawn while diagnostics that take longer still run.
             for name, figure in draw_figures(diagnostic, result):
                 save(figure, folder, name)

@@ -28,7 +28,6 @@ import xarray
 
 from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import float64
-from hrprob._core.types import PyTree
 from hrprob.diagnostics.designs import Design, sample_sizes
 from hrprob.diagnostics.glse_by_data_set import check_affine
 from hrprob.diagnostics.posterior_sets import PosteriorSets
@@ -39,6 +38,7 @@ from hrprob.estimation.versions import COMPARED
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.noise.sub_gaussian import scale_of
 from hrprob.problem import Problem
+from hrprob.problem.links.base import as_affine
 from hrprob.simulation.data_sets import gather_jobs
 from hrprob.simulation.tasks import JobRunner, SideBySide
 from hrprob.simulation.truths import Truths
@@ -176,7 +176,7 @@ def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> 
             variance_max=largest,
             dimension=problem.dimension,
             ridge=ridge,
-            slope=problem.link.slope,
+            slope=as_affine(problem.link).slope,
             bound=problem.bounds.phi,
             bound_theta=problem.bounds.theta,
             version=version,
@@ -217,7 +217,7 @@ def _dataset(
     def quantile_se(values: np.ndarray) -> np.ndarray:
         return _bootstrap_error(values, 1.0 - delta)
 
-    def mean(leaf: PyTree) -> np.ndarray:
+    def mean(leaf: jax.Array) -> np.ndarray:
         return np.moveaxis(np.nanmean(np.asarray(leaf)[:, kept], axis=0), 0, 1)
 
     by, by_version = ("parameter", "n"), ("parameter", "version", "n")
