@@ -11,11 +11,11 @@ from benchmarks.measure import in_process, second
 
 __all__ = ["exponent", "run"]
 
-# Ranges in which an exponent is fitted. Below the first value fixed costs would show.
-_USERS = (10_000, 30_000, 100_000, 300_000)
-_DIMENSIONS = (2, 4, 8, 16, 32)
-_ACTIONS = (10, 50, 200, 1000)
-_TRIALS = (20, 100, 400)
+# The sizes, and how much else is played beside them: all of it takes a few minutes.
+_USERS = (1_000, 10_000, 100_000, 1_000_000)
+_DIMENSIONS = (2, 4, 8, 16, 32, 64, 128)
+_ACTIONS = (2, 10, 100, 1000)
+_TRIALS = (1, 10, 100, 1000)
 _MEMORY_USERS = (10_000, 100_000)
 
 
@@ -43,17 +43,17 @@ def exponent(sizes: Any, costs: Any) -> dict[str, float]:
 def run() -> dict[str, Any]:
     """Measure, and return what the table needs."""
     return {
-        "users": _grown("users", _USERS),
-        "dimension": _grown("dimension", _DIMENSIONS, users=2000),
-        "actions": _grown("actions", _ACTIONS, users=1000),
-        "trials": _grown("trials", _TRIALS, users=3000),
+        "users": _grown("users", _USERS, trials=8),
+        "dimension": _grown("dimension", _DIMENSIONS, users=400, trials=4),
+        "actions": _grown("actions", _ACTIONS, users=2000),
+        "trials": _grown("trials", _TRIALS, users=2000),
         "memory": {str(users): _memory(users) for users in _MEMORY_USERS},
     }
 
 
-def _grown(name: str, sizes: tuple[int, ...], users: int = 30_000) -> dict[str, Any]:
-    costs = [_seconds(**{"users": users, name: size}) for size in sizes]
-    return {"sizes": list(sizes), "cpu": costs, **exponent(sizes, costs)}
+def _grown(name: str, sizes: tuple[int, ...], **others: int) -> dict[str, Any]:
+    costs = [_seconds(**others, **{name: size}) for size in sizes]
+    return {"sizes": list(sizes), "beside": others, "cpu": costs, **exponent(sizes, costs)}
 
 
 def _seconds(users: int, dimension: int = 4, actions: int = 20, trials: int = 20) -> float:
@@ -67,7 +67,7 @@ def _seconds(users: int, dimension: int = 4, actions: int = 20, trials: int = 20
     def play() -> None:
         hrprob.simulate(problem, policy, users=users, trials=trials, seed=0, keep=users, workers=1)
 
-    return second(play, repeats=2)[1].cpu
+    return second(play, repeats=1)[1].cpu
 
 
 def _memory(users: int, trials: int = 100) -> float:

@@ -88,7 +88,7 @@ def _peers(known: dict[str, Any]) -> str:
     rows: list[list[Any]] = []
     for name, entry in known["libraries"].items():
         if "missing" in entry:
-            rows.append([f"{name}: not installed", *[None] * 5])
+            rows.append([f"{name}: not installed", *[None] * 6])
             continue
         many, few = entry["20 actions"], entry["5 arms"]
         rows.append(
@@ -98,6 +98,7 @@ def _peers(known: dict[str, Any]) -> str:
                 many["microseconds"] / ours,
                 many["median"],
                 many["p99"],
+                None,
                 _regret(few),
             ]
         )
@@ -108,19 +109,20 @@ def _peers(known: dict[str, Any]) -> str:
                 f"hrprob {name}, simulation",
                 entry["microseconds"],
                 entry["microseconds"] / ours,
-                None,
-                None,
+                *[None] * 3,
                 regret,
             ]
         )
     for name, entry in known["hrprob"]["live"].items():
-        rows.append([f"hrprob {name}, live", None, None, entry["median"], entry["p99"], None])
+        times = entry["median"], entry["p99"], entry.get("cpu_p99")
+        rows.append([f"hrprob {name}, live", None, None, *times, None])
     head = [
         "",
         "CPU µs per user",
         "× hrprob LinUCB",
         "decision + update, median µs",
         "99th percentile, µs",
+        "the same of CPU time",
         "regret, 5 arms",
     ]
     return _table(head, rows)

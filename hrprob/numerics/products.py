@@ -25,13 +25,14 @@ def contract(a: ArrayLike, b: ArrayLike) -> jax.Array:
     >>> contract(jnp.ones((2, 3)), jnp.arange(3.0)).tolist()
     [3.0, 3.0]
     """
-    product = jnp.asarray(a) * jnp.asarray(b)
-    terms = product.shape[-1]
+    a, b = jnp.asarray(a), jnp.asarray(b)
+    terms = a.shape[-1]
     if terms > _WRITTEN_OUT:
-        return jnp.sum(product, axis=-1)
-    total = product[..., 0]
+        return jnp.sum(a * b, axis=-1)
+    # By terms, not from an array of all products, which would be written to memory and read again.
+    total = a[..., 0] * b[..., 0]
     for j in range(1, terms):
-        total = total + product[..., j]
+        total = total + a[..., j] * b[..., j]
     return total
 
 

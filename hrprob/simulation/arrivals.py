@@ -14,9 +14,10 @@ import numpy as np
 
 from hrprob._core.compiled import program
 from hrprob._core.errors import InvalidInput
-from hrprob._core.random_numbers import Source
+from hrprob._core.random_numbers import Purpose, Source, bulk_normals, bulk_words, widened
 from hrprob._core.types import PyTree
 from hrprob.lifetime import oracle
+from hrprob.problem.contexts.base import NormalVectors
 from hrprob.problem.problem import Problem
 
 __all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "checked_arrivals", "noise_of_rounds"]
@@ -56,10 +57,15 @@ class Arrivals(NamedTuple):
 def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> Arrivals:
     """Return these users of these trials.
 
-    Two compiled steps: see :mod:`hrprob.problem.contexts` for why.
+    In several compiled steps: see :mod:`hrprob.problem.contexts` for why.
     """
-    numbers = jnp.asarray(users, dtype=jnp.uint32)
-    return _arrive(problem, numbers, *_draw(problem, keys, numbers))
+    numbers, contexts = np.asarray(users, dtype=np.uint32), problem.contexts
+    drawn, beta, noise = _draw(problem, keys, numbers)
+    if isinstance(contexts, NormalVectors):
+        shape = contexts.actions, problem.dimension
+        drawn = bulk_normals(bulk_words(keys, numbers, Purpose.CONTEXTS, shape)), drawn
+    placed, mean, sd, value = _arrive(problem, drawn, beta)
+    return Arrivals(jax.device_put(numbers), placed, beta, noise, mean, sd, value, _best(value))
 
 
 def checked_arrivals(
@@ -103,26 +109,36 @@ def noise_of_rounds(
 
 
 @program()
-def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array) -> PyTree:
-    source = Source(keys, users)
-    return (
-        problem.contexts.draw(source, problem.dimension),
-        problem.satisfaction.draw(source),
-        problem.noise.draw(source, BLOCK_OF_ROUNDS),
-    )
+def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> PyTree:
+    """Return what contexts need beside normal vectors, levels and noise."""
+    source, contexts = Source(keys, jnp.asarray(users)), problem.contexts
+    drawn: PyTree
+    if isinstance(contexts, NormalVectors):
+        drawn = contexts.draw_more(source)
+    else:
+        drawn = contexts.draw(source, problem.dimension)
+    return drawn, problem.satisfaction.draw(source), problem.noise.draw(source, BLOCK_OF_ROUNDS)
 
 
 @program()
-def _arrive(problem: Problem, users: jax.Array, drawn: PyTree, beta: jax.Array, noise: jax.Array) -> Arrivals:
+def _arrive(problem: Problem, drawn: PyTree, beta: jax.Array) -> tuple[jax.Array, ...]:
+    """Return contexts, mean, standard deviation and value of every action."""
+    if isinstance(problem.contexts, NormalVectors):
+        shape = beta.shape[0], problem.contexts.actions, problem.dimension, beta.shape[1]
+        drawn = widened(drawn[0].reshape(shape)), drawn[1]
     contexts = problem.contexts.place(drawn)
     mean = _along(contexts, problem.theta)
     variance = problem.link(_along(contexts, problem.phi))
     # A bound that is met exactly can leave a variance of −1e-17.
     variance = jnp.maximum(variance, 0.0)
     value = problem.value(mean, variance, beta[:, None])
-    return Arrivals(
-        users, contexts, beta, noise, mean, jnp.sqrt(variance), value, oracle(value, axis=1).value
-    )
+    return contexts, mean, jnp.sqrt(variance), value
+
+
+@program()
+def _best(value: jax.Array) -> jax.Array:
+    """Return the oracle's values: in one program with the values, each of these would be computed again."""
+    return oracle(value, axis=1).value
 
 
 def _along(contexts: jax.Array, weights: jax.Array) -> jax.Array:

@@ -22,10 +22,11 @@ from jax import lax
 from hrprob._core.compiled import program
 from hrprob._core.random_numbers import WARMUP_USERS, Purpose, Source
 from hrprob._core.types import Integer, PyTree
+from hrprob.numerics.last_axis import vmap_last
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import Arrivals
-from hrprob.simulation.serving import Learning, Served, Visit, blank_seen, serve
+from hrprob.simulation.serving import Learning, Served, Visit, blank_seen, serve, warm_up
 from hrprob.simulation.truths import SHARED, OwnNumbers, with_own_numbers
 
 __all__ = ["Carry", "Keys", "Observer", "Played", "advance", "begin", "fit_keys"]
@@ -39,7 +40,7 @@ record): it is part of the compiled program.
 """
 
 # The user's number is the same in all trials; everything else has the trials on its last axis.
-_TRIALS_LAST = Arrivals(None, *[-1] * (len(Arrivals._fields) - 1))  # type: ignore[arg-type]
+_TRIALS_LAST = Arrivals(False, *[True] * (len(Arrivals._fields) - 1))  # type: ignore[arg-type]
 
 
 class Carry(NamedTuple):
@@ -95,15 +96,18 @@ def advance(
 
     def over_trials(one: Callable[..., PyTree], learning: Learning, arrival: Arrivals) -> PyTree:
         def with_visit(learning: Learning, arrival: Arrivals, keys: Keys, own: OwnNumbers) -> PyTree:
-            user, warming = arrival.users.astype(float) + policy.warmup, None
-            if warms:
-                warming = arrival.users >= WARMUP_USERS
-                user = jnp.where(warming, arrival.users.astype(float) - (WARMUP_USERS - 1), user)
-            source = Source(keys, arrival.users)
-            visit = Visit(rules, with_own_numbers(policy, own), user, arrival, source, warming)
+            # Users are counted from the first warm-up user on.
+            warming = arrival.users >= WARMUP_USERS
+            user = arrival.users.astype(float) + jnp.where(warming, 1.0 - WARMUP_USERS, policy.warmup)
+            visit = Visit(rules, with_own_numbers(policy, own), user, arrival, Source(keys, arrival.users))
             return one(visit, learning)
 
-        return jax.vmap(with_visit, (-1, _TRIALS_LAST, -1, -1), -1)(learning, arrival, keys, own)
+        batched = True, _TRIALS_LAST, True, True
+        if policy.eager:
+            # A loop over rounds in which trials end at different times takes half of the time this way.
+            axes = jax.tree.map(lambda has: -1 if has else None, batched)
+            return jax.vmap(with_visit, axes, -1)(learning, arrival, keys, own)
+        return vmap_last(with_visit, batched, trials)(learning, arrival, keys, own)
 
     def serve_one(visit: Visit, learning: Learning) -> tuple[Learning, Served, PyTree]:
         learned, served, seen = serve(visit, learning)
@@ -121,11 +125,19 @@ def advance(
     def blank(learning: Learning, arrival: Arrivals) -> PyTree:
         return over_trials(lambda visit, after: observe(blank_seen(visit), after.state), learning, arrival)  # type: ignore[misc]
 
+    def warm(number: Integer, carry: Carry) -> Carry:
+        return carry._replace(learning=over_trials(warm_up, carry.learning, _row(arrived, number)))
+
+    high = size if high is None else high
+    if warms:
+        # They come first. In a loop of their own: in one with the others, the state would be copied for every user.
+        first = jnp.clip(jnp.sum(arrived.users >= WARMUP_USERS), low, high)
+        carry, low = lax.fori_loop(low, first, warm, carry), first
     zeros = jnp.zeros((size, trials))
     kept = None if observe is None else jax.eval_shape(blank, carry.learning, _row(arrived, 0))
     observed = jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), kept)
     empty = Played(Served(zeros.astype(jnp.int32), zeros, zeros), zeros, observed)
-    return lax.fori_loop(low, size if high is None else high, step, (carry, empty))
+    return lax.fori_loop(low, high, step, (carry, empty))
 
 
 def _row(arrived: Arrivals, number: Integer) -> Arrivals:

@@ -4,6 +4,9 @@ The warm-up users come first, then the users of the run. Both are cut into chunk
 one program makes all arrivals; the last chunk and the last block are filled up with users and trials
 whose results are dropped. No result depends on how the work is cut: a random number is a function of
 seed, trial, user and purpose.
+
+Chunks have a power of two as their length, because every length is a program of its own: to make arrivals that
+nobody meets costs milliseconds, to compile a program takes seconds.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ __all__ = ["Chunk", "Schedule", "arriving"]
 MOST_TRIALS_IN_BLOCK = 32
 # Numbers in the contexts of a chunk: 16 MB. Smaller ones cost more in calls than the cache saves: an eighth of this, a third more.
 MOST_CONTEXT_NUMBERS = 2**21
+# Chunks of short runs: all of them share programs.
+SHORTEST_CHUNK = 64
+# Even where contexts are so large that these exceed the number above.
 LEAST_CHUNK = 16
-# Room for warm-up users grows in steps of this size, so that runs with nearly as many share programs.
-WARMUP_STEP = 16
 
 
 class Chunk(NamedTuple):
@@ -63,7 +67,7 @@ class Schedule:
     --------
     >>> schedule = Schedule(Problem(), users=7, trials=range(50), warmup=2)
     >>> schedule.block_size, len(schedule.blocks), schedule.chunk_size
-    (25, 2, 23)
+    (25, 2, 64)
     """
 
     def __init__(
@@ -82,9 +86,11 @@ class Schedule:
         self.block_size = -(-len(trials) // blocks)
         self.blocks = [np.arange(first, first + self.block_size) for first in trials[:: self.block_size]]
         numbers = problem.contexts.actions * problem.dimension * self.block_size
-        fitting = max(LEAST_CHUNK, MOST_CONTEXT_NUMBERS // numbers)
-        room = users + -(-warmup // WARMUP_STEP) * WARMUP_STEP
-        self.chunk_size = int(min(room, longest_chunk or fitting, fitting))
+        fitting = max(
+            LEAST_CHUNK, min(MOST_CONTEXT_NUMBERS // numbers, longest_chunk or MOST_CONTEXT_NUMBERS)
+        )
+        wanted = max(SHORTEST_CHUNK, users + warmup)
+        self.chunk_size = min(1 << (wanted - 1).bit_length(), 1 << (fitting.bit_length() - 1))
         # A context and two more numbers (its value, its standard deviation) of every action, in doubles.
         size = self.chunk_size * self.block_size * problem.contexts.actions * (problem.dimension + 2) * 8
         remedy = f"{self.chunk_size} users of {self.block_size} trials arrive at a time; take fewer actions"

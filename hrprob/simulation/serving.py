@@ -23,12 +23,11 @@ from jax import lax
 from hrprob import lifetime
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.types import PyTree
-from hrprob.numerics.control_flow import once
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
 
-__all__ = ["MOST_ROUNDS", "Learning", "Served", "Visit", "blank_seen", "serve"]
+__all__ = ["MOST_ROUNDS", "Learning", "Served", "Visit", "blank_seen", "serve", "warm_up"]
 
 MOST_ROUNDS = 2**16
 
@@ -56,8 +55,6 @@ class Visit(NamedTuple):
     user: jax.Array  # () number of users arrived so far, this one and the warm-up included
     arrival: Arrivals
     source: Source
-    # Whether this is a warm-up user; None in a run without any, whose program has no code for them.
-    warming: jax.Array | None = None
 
     @property
     def level(self) -> jax.Array:
@@ -77,16 +74,25 @@ class _Stay(NamedTuple):
 
 
 def serve(visit: Visit, learning: Learning) -> tuple[Learning, Served, Seen | None]:
-    """Serve one user; return what the policy saw of the stay too, if it kept one action throughout.
-
-    For a warm-up user only the returned ``Learning`` has a meaning.
-    """
+    """Serve one user; return what the policy saw of the stay too, if it kept one action throughout."""
     seen: Seen | None = None
     if visit.policy.eager:
         learned, served = _serve_by_round(visit, learning)
     else:
         learned, served, seen = _serve_lazily(visit, learning)
     return learned._replace(state=visit.policy.depart(learned.state, visit.user)), served, seen
+
+
+def warm_up(visit: Visit, learning: Learning) -> Learning:
+    """Serve a warm-up user, a new uniformly random action every round; the policy learns from every one."""
+    actions = visit.arrival.mean.shape[0]
+
+    def at_random(_: PyTree, played: jax.Array) -> jax.Array:
+        return jnp.floor(actions * visit.source.uniform(Purpose.WARMUP, (), played)).astype(jnp.int32)
+
+    free = jnp.zeros_like(visit.arrival.mean)
+    learned = _play_rounds(visit, learning, at_random, free).learning
+    return learned._replace(state=visit.policy.depart(learned.state, visit.user))
 
 
 def blank_seen(visit: Visit) -> Seen:
@@ -97,10 +103,7 @@ def blank_seen(visit: Visit) -> Seen:
 
 
 def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, Seen]:
-    rules, policy, user, arrival, source, warming = visit
-    if warming is not None:
-        # A loop that runs at most once: a conditional would copy the state for every user.
-        learning = once(warming, lambda before: _warm_up(visit, before), learning)
+    rules, policy, user, arrival, source = visit
     action = policy.select(learning.state, source.key(Purpose.POLICY), arrival.contexts, visit.level).astype(
         jnp.int32
     )
@@ -120,12 +123,7 @@ def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, S
     )
     length = _with_remainder(visit, stay.alive, stay.played, mean, sd)
     seen = _see(visit, action, stay._replace(alive=jnp.asarray(False), played=length), outcomes)
-
-    def learn(before: Learning) -> Learning:
-        return Learning(policy.update(before.state, seen), before.sample_size + stay.sampled)
-
-    # A warm-up user has been served above, and nothing is learned from the stay drawn here.
-    learned = learn(learning) if warming is None else once(~warming, learn, learning)
+    learned = Learning(policy.update(learning.state, seen), learning.sample_size + stay.sampled)
     cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
     return learned, Served(action, length, cost), seen
 
@@ -169,9 +167,13 @@ def _with_remainder(
     rules, beta = visit.rules, visit.arrival.beta
 
     def rest(pair: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        probability = rules.satisfaction.reneging_probability(mean, sd * sd, beta, rules.noise)
-        waiting = jnp.log(visit.source.uniform(Purpose.REMAINDER)) / jnp.log1p(-probability)
-        return jnp.asarray(False), pair[1] + jnp.ceil(waiting)
+        # What does not depend on the state of a loop is computed before it, for everybody: so everything here does.
+        needed, before = pair
+        own_mean, own_sd = jnp.where(needed, mean, 0.0), jnp.where(needed, sd, 1.0)
+        probability = rules.satisfaction.reneging_probability(own_mean, own_sd * own_sd, beta, rules.noise)
+        start = jnp.where(needed, jnp.uint32(0), jnp.uint32(1))
+        waiting = jnp.log(visit.source.uniform(Purpose.REMAINDER, (), start)) / jnp.log1p(-probability)
+        return jnp.asarray(False), before + jnp.ceil(waiting)
 
     # A loop that runs at most once: unlike a conditional, it costs nothing in a batch that needs none.
     return lax.while_loop(lambda pair: pair[0], rest, (alive, played))[1]
@@ -189,13 +191,12 @@ class _Round(NamedTuple):
 
 
 def _serve_by_round(visit: Visit, learning: Learning) -> tuple[Learning, Served]:
-    rules, policy, _, arrival, source, warming = visit
+    rules, policy, _, arrival, source = visit
     root = source.key(Purpose.POLICY)
 
     def choose(state: PyTree, played: jax.Array) -> jax.Array:
         key = jax.random.fold_in(root, played.astype(jnp.uint32))
-        action = policy.select(state, key, arrival.contexts, visit.level).astype(jnp.int32)
-        return action if warming is None else once(warming, lambda _: _at_random(visit, played), action)
+        return policy.select(state, key, arrival.contexts, visit.level).astype(jnp.int32)
 
     # Outside the loop, which then only adds: how a product and a sum are rounded together
     # depends on how many trials a block has.
@@ -209,23 +210,11 @@ def _serve_by_round(visit: Visit, learning: Learning) -> tuple[Learning, Served]
     return end.learning, Served(end.first, length, end.cost + jnp.where(end.alive, rest, 0.0))
 
 
-def _warm_up(visit: Visit, learning: Learning) -> Learning:
-    """Serve a warm-up user; the length of the stay and its cost are not used."""
-    free = jnp.zeros_like(visit.arrival.mean)
-    return _play_rounds(visit, learning, lambda _, played: _at_random(visit, played), free).learning
-
-
-def _at_random(visit: Visit, played: jax.Array) -> jax.Array:
-    """Return the action of a warm-up user's round: a new uniformly random one every round."""
-    actions = visit.arrival.mean.shape[0]
-    return jnp.floor(actions * visit.source.uniform(Purpose.WARMUP, (), played)).astype(jnp.int32)
-
-
 def _play_rounds(
     visit: Visit, learning: Learning, choose: Callable[[PyTree, jax.Array], jax.Array], costs: jax.Array
 ) -> _Round:
     """Play a stay round by round; ``costs`` (actions,) are those of one round."""
-    rules, policy, user, arrival, source, _ = visit
+    rules, policy, user, arrival, source = visit
 
     def play(now: _Round) -> _Round:
         action = choose(now.learning.state, now.played)

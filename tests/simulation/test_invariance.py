@@ -115,7 +115,7 @@ class TestSmall:
 @pytest.mark.slow
 def test_chunks(reference: xarray.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = PROBLEM.contexts.actions * PROBLEM.dimension * TRIALS
-    monkeypatch.setattr(schedule, "MOST_CONTEXT_NUMBERS", 20 * numbers)
+    monkeypatch.setattr(schedule, "MOST_CONTEXT_NUMBERS", 32 * numbers)
     assert_same(run(), reference)
 
 

@@ -25,11 +25,10 @@ class Ball(NormalVectors):
     20
     """
 
-    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
-        """Return Gaussian vectors and uniform numbers for their lengths."""
-        return self.vectors(source, dimension), source.uniform(Purpose.RADII, (self.actions,))
+    def draw_more(self, source: Source) -> jax.Array:
+        """Return uniform numbers for the lengths."""
+        return source.uniform(Purpose.RADII, (self.actions,))
 
-    def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
+    def arrange(self, vectors: jax.Array, more: jax.Array) -> jax.Array:
         """Return the directions with lengths U^(1/d)."""
-        directions, volume = drawn
-        return unit(directions) * (volume ** (1.0 / directions.shape[2]))[:, :, None]
+        return unit(vectors) * (more ** (1.0 / vectors.shape[2]))[:, :, None]

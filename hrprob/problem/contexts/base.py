@@ -28,7 +28,12 @@ __all__ = [
 
 
 class Contexts(Protocol):
-    """What the engine asks of a kind of contexts."""
+    """What the engine asks of a kind of contexts.
+
+    Two further attributes may be left out: ``drawn_by_action``, whether actions are drawn one by one, so that a single
+    action has the same distribution as any; and ``finite_sets`` (sets, actions, d), where each user has one of finitely
+    many context sets, drawn at random.
+    """
 
     kind: ClassVar[str]
 
@@ -52,9 +57,14 @@ class Contexts(Protocol):
 
 @record(static=("actions",))
 class NormalVectors:
-    """Base of kinds that make contexts from standard normal vectors, one per action."""
+    """Base of kinds that make contexts from standard normal vectors, one per action.
+
+    A kind has ``arrange``, and ``draw_more`` if it needs other random numbers as well. The engine makes the vectors
+    in bulk (:func:`~hrprob._core.random_numbers.bulk_normals`), the same as those of :meth:`draw`.
+    """
 
     kind: ClassVar[str]
+    drawn_by_action: ClassVar[bool] = True
     actions: int = 20
 
     def __post_init__(self) -> None:
@@ -63,9 +73,22 @@ class NormalVectors:
     def check_dimension(self, dimension: int) -> None:
         """Raise unless the contexts can have this dimension; by default any."""
 
-    def vectors(self, source: Source, dimension: int) -> jax.Array:
-        """Return standard normal vectors; a direction needs neither their last bits nor their far tails."""
-        return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension))
+    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, PyTree]:
+        """Return standard normal vectors, and other random numbers."""
+        # A direction needs neither their last bits nor their far tails.
+        return source.coarse_normal(Purpose.CONTEXTS, (self.actions, dimension)), self.draw_more(source)
+
+    def draw_more(self, source: Source) -> PyTree:
+        """Return random numbers beside the vectors; by default none."""
+        return None
+
+    def place(self, drawn: tuple[jax.Array, PyTree]) -> jax.Array:
+        """Return the contexts that follow from the vectors and the other numbers."""
+        return self.arrange(*drawn)
+
+    def arrange(self, vectors: jax.Array, more: PyTree) -> jax.Array:
+        """Return the contexts that follow from standard normal vectors (users, actions, d, trials) and the other numbers."""
+        raise NotImplementedError
 
 
 # A norm may exceed 1 by rounding.

@@ -59,14 +59,12 @@ class Drifting(NormalVectors):
             must = "must not drift in one dimension"
             raise InvalidInput("contexts.kind", must, self.kind, "it turns in the plane of two coordinates")
 
-    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
-        """Return standard normal vectors, and the angle of each user."""
-        angle = position(source.users, WARMUP_USERS).astype(float) * (2.0 * math.pi / self.period)
-        return self.vectors(source, dimension), angle
+    def draw_more(self, source: Source) -> jax.Array:
+        """Return the angle of each user, which is not random."""
+        return position(source.users, WARMUP_USERS).astype(float) * (2.0 * math.pi / self.period)
 
-    def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
+    def arrange(self, vectors: jax.Array, more: jax.Array) -> jax.Array:
         """Return the vectors, pulled towards the direction and divided by their norms."""
-        vectors, angle = drawn
-        direction = jnp.zeros((angle.shape[0], vectors.shape[2]))
-        direction = direction.at[:, 0].set(jnp.cos(angle)).at[:, 1].set(jnp.sin(angle))
+        direction = jnp.zeros((more.shape[0], vectors.shape[2]))
+        direction = direction.at[:, 0].set(jnp.cos(more)).at[:, 1].set(jnp.sin(more))
         return unit(vectors + self.pull * direction[:, None, :, None])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from hrprob._core.random_numbers import Source
+from hrprob._core.types import PyTree
 from hrprob.problem.contexts.base import NormalVectors, register, unit
 
 __all__ = ["Sphere"]
@@ -25,10 +25,6 @@ class Sphere(NormalVectors):
     20
     """
 
-    def draw(self, source: Source, dimension: int) -> jax.Array:
-        """Return standard normal vectors."""
-        return self.vectors(source, dimension)
-
-    def place(self, drawn: jax.Array) -> jax.Array:
+    def arrange(self, vectors: jax.Array, more: PyTree) -> jax.Array:
         """Return the vectors, each divided by its norm."""
-        return unit(drawn)
+        return unit(vectors)

@@ -57,14 +57,12 @@ class Withholding(NormalVectors):
                 "contexts.coordinates", must, self.coordinates, "some coordinate must not be withheld"
             )
 
-    def draw(self, source: Source, dimension: int) -> tuple[jax.Array, jax.Array]:
-        """Return standard normal vectors, and whether each user is an early one (warm-up users are)."""
-        early = position(source.users, WARMUP_USERS) < self.users
-        return self.vectors(source, dimension), early
+    def draw_more(self, source: Source) -> jax.Array:
+        """Return whether each user is an early one (warm-up users are)."""
+        return position(source.users, WARMUP_USERS) < self.users
 
-    def place(self, drawn: tuple[jax.Array, jax.Array]) -> jax.Array:
+    def arrange(self, vectors: jax.Array, more: jax.Array) -> jax.Array:
         """Return the vectors without the withheld entries, divided by their norms."""
-        vectors, early = drawn
         shown = jnp.arange(vectors.shape[2]) < vectors.shape[2] - self.coordinates
-        keep = jnp.where(early[:, None], shown, True)
+        keep = jnp.where(more[:, None], shown, True)
         return unit(vectors * keep[:, None, :, None])
