@@ -24,6 +24,11 @@ FAMILIES = {
     "models": ("hrprob.models", "MODELS", "policy.model"),
     "priors": ("hrprob.models.priors", "PRIORS", "policy.prior"),
     "radii": ("hrprob.policies.radii.base", "RADII", "policy.radius"),
+    "predictives": (
+        "hrprob.estimation.likelihood_ratio.predictives",
+        "PREDICTIVES",
+        "hrprob.LikelihoodRatioSet",
+    ),
     "checks": ("hrprob.fitting.checks.base", "CHECKS", "hrprob check"),
     "diagnostics": ("hrprob.diagnostics.base", "DIAGNOSTICS", "hrprob diagnose"),
 }

@@ -242,6 +242,43 @@ def test_modules_and_functions_are_short(name: str) -> None:
             assert node.end_lineno - node.lineno + 1 - docstring <= 60, f"{name}.{node.name}"
 
 
+def test_test_modules_are_short() -> None:
+    lengths = {
+        str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines())
+        for top in ("tests", "benchmarks")
+        for file in (ROOT / top).rglob("*.py")
+    }
+    assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
+def says_any(text: str) -> bool:
+    """Return whether a module uses ``typing.Any``; the word in a docstring does not count."""
+    return any(
+        (isinstance(node, ast.ImportFrom) and any(alias.name == "Any" for alias in node.names))
+        or (isinstance(node, ast.Attribute) and node.attr == "Any")
+        for node in ast.walk(ast.parse(text))
+    )
+
+
+def test_any_stands_only_at_stated_borders() -> None:
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    stated = [f"{PACKAGE}.{name}" for entry in data["tool"]["hrprob"]["untyped"] for name in entry["modules"]]
+    found = [name for name, file in MODULES.items() if says_any(file.read_text(encoding="utf-8"))]
+    assert sorted(found) == sorted(stated), "say what it is (hrprob/_core/types.py), or state the border"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("from typing import Any", True),
+        ("import typing\nx: typing.Any = 1", True),
+        ("def f(x: object) -> None: 'Any of them.'", False),
+    ],
+)
+def test_any_is_seen_however_it_is_imported(text: str, says: bool) -> None:
+    assert says_any(text) is says
+
+
 if __name__ == "__main__":
     for document in DOCUMENTS:
         path = ROOT / document

@@ -6,6 +6,7 @@ said there stands in the docstrings; what the examples need besides (a key witho
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -31,6 +32,8 @@ _KEYS = {
     "priors": ("[[policy]]", "prior"),
     "radii": ("[[policy]]", "radius"),
 }
+# Where a Python program names a kind of a family that configurations do not name.
+_CALLS = {"predictives": "hrprob.LikelihoodRatioSet(predictive={})"}
 
 EXAMPLES: dict[tuple[str, str], Any] = {
     ("finite", "sets"): "sets.csv",
@@ -65,15 +68,20 @@ def example_value(kind: str, parameter: Parameter) -> Any:
 
 
 def example(entry: Description) -> str:
-    """Return a piece of a configuration that has every key of a kind; keys without a default are commented out."""
+    """Return a piece of a configuration that has every key of a kind; keys without a default are commented out.
+
+    Of a family that configurations do not name, it is a call in Python.
+    """
     if entry.family in _HEADERS:
         lines = [_HEADERS[entry.family], f'kind = "{entry.kind}"']
         for one in entry.parameters:
             optional = "# " if one.default is None and not one.required else ""
             lines.append(f"{optional}{one.name} = {to_toml(example_value(entry.kind, one))}")
         return "\n".join(lines)
-    header, key = _KEYS[entry.family]
     values = {one.name: example_value(entry.kind, one) for one in entry.parameters}
+    if entry.family in _CALLS:
+        return _CALLS[entry.family].format(json.dumps({"kind": entry.kind, **values}))
+    header, key = _KEYS[entry.family]
     table = to_toml({"kind": entry.kind, **values}) if values else to_toml(entry.kind)
     return f"{header}\n{key} = {table}"
 
@@ -110,6 +118,8 @@ def section(entry: Description) -> Iterator[str]:
         yield ""
     if entry.family in _HEADERS or entry.family in _KEYS:
         yield from ("```toml", *example(entry).splitlines(), "```", "")
+    elif entry.family in _CALLS:
+        yield from ("```python", example(entry), "```", "")
     for reference in entry.references:
         yield from (f"*{in_a_cell(reference)}*", "")
 

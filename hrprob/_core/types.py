@@ -13,14 +13,15 @@ word                    what it stands for
 ``Numeric``             one of the types of numbers and arrays, the same for argument and result
 ``State``               the state of one policy, estimator or engine, whose class is generic over it
 ``Learned``             the state of the estimator that another class stands on
+``Result``              what a check or a diagnostic computes, whose class is generic over it
 ``PyTree``              any pytree of arrays: where JAX maps over the leaves, or the structure is a caller's own
 ``AsWritten``           a field of a record that a user may write in several forms, of which the record makes one
-``Decoded``             a value of a decoded document (TOML, JSON), before it is checked
+``Decoded``             plain data as a document has them (TOML, JSON), before they are checked
 ======================  ====================================================================================
 
-The last three are ``Any`` to a type checker, each for its own reason. ``Any`` itself stands only where values of foreign
-libraries without types go through; ``pyproject.toml`` lists these modules, and a test checks the list. A value that is
-only handed on, shown or checked is an ``object``.
+The last three are ``Any`` to a type checker, each for its own reason. ``Any`` itself stands only in the modules that
+``pyproject.toml`` lists with their reasons, and a test checks the list. A value that is only handed on, shown or checked is
+an ``object``.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import TypeVar
 
-    # A class that is generic over its state need not name it: `Policy` alone is a policy with a state of any structure.
-
+    # With a default, a class need not name its state: `Policy` alone is a policy with a state of any structure.
     State = TypeVar("State", default=Any)
-    Learned = TypeVar("Learned", default=Any)
+    Learned = TypeVar("Learned", contravariant=True, default=Any)
+    Result = TypeVar("Result", default=Any)
 else:
     from typing import TypeVar
 
     State = TypeVar("State")
-    Learned = TypeVar("Learned")
+    Learned = TypeVar("Learned", contravariant=True)
+    Result = TypeVar("Result")
 
 __all__ = [
     "Array",
@@ -52,6 +54,7 @@ __all__ = [
     "Numbers",
     "Numeric",
     "PyTree",
+    "Result",
     "State",
 ]
 

@@ -22,8 +22,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "family",
         metavar="FAMILY",
         nargs="?",
-        help="policies, contexts, levels, noises, objectives, links, engines, models, priors, radii or "
-        "diagnostics; by default all of them, by name",
+        help="policies, contexts, levels, noises, objectives, links, engines, models, priors, radii, "
+        "predictives, checks or diagnostics; by default all of them, by name",
     )
     kind = parser.add_argument(
         "kind", metavar="KIND", nargs="?", help="one kind, in full; by default all, in brief"

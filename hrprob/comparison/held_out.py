@@ -25,6 +25,7 @@ import numpy as np
 from hrprob._core.errors import check_count
 from hrprob._core.random_numbers import check_run
 from hrprob.noise import Normal, StudentT
+from hrprob.numerics.directions import unit_vectors
 from hrprob.problem import Affine, Bounds, Problem
 from hrprob.problem.contexts import Ball, Contexts, Finite, Sphere
 from hrprob.problem.levels import UniformLevels
@@ -70,7 +71,7 @@ def random_problem(number: int, seed: int = 0) -> Problem:
     """
     rng = np.random.Generator(np.random.PCG64([seed, number]))
     dimension, actions = SIZES[rng.integers(len(SIZES))]
-    theta, phi = (rng.uniform(*norms) * _directions(rng, (dimension,)) for norms in ((0.2, 0.9), (0.1, 1.5)))
+    theta, phi = (rng.uniform(*norms) * unit_vectors(rng, (dimension,)) for norms in ((0.2, 0.9), (0.1, 1.5)))
     kind = rng.integers(4)
     contexts: Contexts
     if kind < 2:
@@ -78,7 +79,7 @@ def random_problem(number: int, seed: int = 0) -> Problem:
     else:
         shape = ((1, 10)[kind - 2], actions, dimension)
         radius = rng.uniform(size=shape[:-1]) ** (1.0 / dimension)
-        contexts = Finite(radius[..., None] * _directions(rng, shape))
+        contexts = Finite(radius[..., None] * unit_vectors(rng, shape))
     low = rng.uniform(-1.0, 0.5)
     levels = UniformLevels(low, low + rng.uniform(0.0, 1.5))
     noise = Normal() if rng.uniform() < 0.75 else StudentT(5.0)
@@ -91,9 +92,3 @@ def random_problem(number: int, seed: int = 0) -> Problem:
         satisfaction=levels,
         bounds=Bounds(1.0, 2.0),
     )
-
-
-def _directions(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Return vectors of norm 1 along the last axis, uniform on the sphere."""
-    vectors = rng.standard_normal(shape)
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))

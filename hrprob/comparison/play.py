@@ -12,7 +12,6 @@ import numpy as np
 import xarray
 
 from hrprob._core.errors import InvalidInput
-from hrprob._core.types import Decoded
 from hrprob.comparison.held_out import TRIALS, USERS, held_out_problems
 from hrprob.comparison.paired import compare
 from hrprob.comparison.records import Comparison
@@ -140,7 +139,7 @@ def play_suite(
     given = {name: value for name, value in changes.items() if value is not None}
     experiments = {name: known[name].replace(**given) for name in only or known}
     job = "suite" if held_out is None else "suite of random problems"
-    facts: dict[str, Decoded] = {
+    facts: dict[str, object] = {
         "job": job,
         "problems": {name: config.resolved(part) for name, part in experiments.items()},
     }

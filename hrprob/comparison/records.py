@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from hrprob._core.errors import check_choice
-from hrprob._core.types import Decoded
 from hrprob.comparison.estimates import Estimate
 from hrprob.comparison.headline import headline
 from hrprob.comparison.tables import pairs_table, standings_table, summary_table
@@ -194,7 +193,7 @@ class Comparison:
         makers = {"summary": summary_table, "standings": standings_table, "pairs": pairs_table}
         return makers[check_choice("table", name, tuple(makers))](self)
 
-    def _judged(self, row: Standing | Pair) -> dict[str, Decoded]:
+    def _judged(self, row: Standing | Pair) -> dict[str, object]:
         if isinstance(row, Pair):
             return {"different": self.different(row), "detectable": self.detectable(row)}
         return {"oracle": row.policy in self.oracles}
@@ -211,7 +210,7 @@ class Comparison:
         return data | {"headline": self.headline}
 
 
-def plain_record(record: NamedTuple) -> dict[str, Decoded]:
+def plain_record(record: NamedTuple) -> dict[str, object]:
     """Return a named tuple as plain data; numbers that are not finite become None."""
 
     def value(entry: object) -> object:
@@ -224,9 +223,9 @@ def plain_record(record: NamedTuple) -> dict[str, Decoded]:
     return {name: value(entry) for name, entry in record._asdict().items()}
 
 
-def _flat(record: Standing | Pair) -> dict[str, Decoded]:
+def _flat(record: Standing | Pair) -> dict[str, object]:
     """Return a record as one row of a table: estimates and intervals in columns of their own."""
-    row: dict[str, Decoded] = {}
+    row: dict[str, object] = {}
     for name, entry in record._asdict().items():
         if isinstance(entry, Estimate):
             row |= {

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 import hrprob
 from hrprob import plot
 from hrprob._core.formatting import format_number
-from hrprob._core.types import Decoded
 from hrprob.comparison import figures
 from hrprob.comparison.records import Comparison, plain_record
 from hrprob.comparison.sequential import Decision
@@ -65,7 +64,7 @@ class ComparisonReport(NamedTuple):
             },
         }
 
-    def _decision(self, name: str) -> dict[str, Decoded]:
+    def _decision(self, name: str) -> dict[str, object]:
         if name not in self.decisions:
             return {}
         decision = self.decisions[name]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.types import AsWritten
 from hrprob.data.joining import JoinedContexts
-from hrprob.noise import Residuals
+from hrprob.noise import Noise, Residuals
 from hrprob.problem import Finite, Normal, Problem
+from hrprob.problem.levels import Satisfaction
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
@@ -19,10 +22,10 @@ __all__ = ["fitted_problem", "standardised_residuals"]
 
 def fitted_problem(
     posterior: Posterior,
-    contexts: JoinedContexts | Any,
+    contexts: JoinedContexts | ArrayLike,
     *,
-    satisfaction: Any = None,
-    noise: Any = "normal",
+    satisfaction: Satisfaction | None = None,
+    noise: Noise | str = "normal",
     smoothing: float = 0.2,
 ) -> Problem:
     """Return the problem in which the posterior means of a fit are the truth.
@@ -56,19 +59,20 @@ def fitted_problem(
         raise InvalidInput("posterior", "must be fitted without a scale", posterior.table.scale, remedy)
     sets = contexts.contexts if isinstance(contexts, JoinedContexts) else contexts
     draws, setting = posterior.flat(), posterior.setting
+    made: AsWritten = noise  # Problem refuses what is no noise
     if isinstance(noise, str) and noise == "residuals":
-        noise = Residuals(standardised_residuals(posterior), smoothing=smoothing)
+        made = Residuals(standardised_residuals(posterior), smoothing=smoothing)
     elif isinstance(noise, str) and noise == "normal":
-        noise = Normal()
-    parts = {} if satisfaction is None else {"satisfaction": satisfaction}
+        made = Normal()
+    parts: dict[str, Satisfaction] = {} if satisfaction is None else {"satisfaction": satisfaction}
     return Problem(
         theta=_within(draws["theta"].mean(axis=0), setting.bounds.theta),
         phi=_within(draws["phi"].mean(axis=0), setting.bounds.phi),
-        link=setting.link,  # type: ignore[arg-type]  # any link; the field names the default
-        noise=noise,
+        link=setting.link,
+        noise=made,
         contexts=Finite(sets),
         bounds=setting.bounds,
-        **parts,
+        **parts,  # type: ignore[arg-type]  # one key
     )
 
 

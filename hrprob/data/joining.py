@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 
@@ -45,7 +45,7 @@ class JoinedContexts:
     features: tuple[str, ...]
     scale: float
 
-    def served(self, actions: Any) -> np.ndarray:
+    def served(self, actions: ArrayLike) -> np.ndarray:
         """Return the contexts (users, d) of the actions that people received, numbers from 0.
 
         Examples
@@ -68,7 +68,7 @@ class JoinedContexts:
         return rows
 
 
-def join_contexts(users: Any, actions: Any, *, products: bool = False) -> JoinedContexts:
+def join_contexts(users: ArrayLike, actions: ArrayLike, *, products: bool = False) -> JoinedContexts:
     """Return the contexts user ⊕ action of people and actions.
 
     Parameters
@@ -106,7 +106,7 @@ def join_contexts(users: Any, actions: Any, *, products: bool = False) -> Joined
     return JoinedContexts(contexts / scale, tuple(name for group in names for name in group), scale)
 
 
-def _matrix(field: str, given: Any) -> np.ndarray:
+def _matrix(field: str, given: object) -> np.ndarray:
     """Return features as an array of two axes, or raise."""
     remedy = "give one row per entry and one numeric column per feature; leave out or fill in what is missing"
     try:
@@ -128,7 +128,7 @@ def _standardised(features: np.ndarray) -> np.ndarray:
     return np.clip(centred, -_FARTHEST, _FARTHEST)
 
 
-def _names(given: Any, number: int, letter: str) -> Sequence[str]:
+def _names(given: object, number: int, letter: str) -> Sequence[str]:
     columns = getattr(given, "columns", None)
     if columns is not None:
         return [str(name) for name in columns]

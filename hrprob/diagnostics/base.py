@@ -38,7 +38,7 @@ import xarray
 
 from hrprob._core.errors import check_choice
 from hrprob._core.registry import Registry
-from hrprob._core.types import PyTree
+from hrprob._core.types import Result
 from hrprob.diagnostics.inputs import INPUTS, SharedInputs
 from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED
 
@@ -55,8 +55,7 @@ __all__ = [
     "register",
 ]
 
-R = TypeVar("R")
-D = TypeVar("D", bound="type[Diagnostic[PyTree]]")
+D = TypeVar("D", bound="type[Diagnostic]")
 
 
 class Verdict(NamedTuple):
@@ -104,10 +103,10 @@ class Page(Protocol):
         """Add a table; ``good`` marks its rows."""
 
 
-class Diagnostic(abc.ABC, Generic[R]):
+class Diagnostic(abc.ABC, Generic[Result]):
     """One question about the posterior, the data or the confidence sets, and the answer in every form.
 
-    ``R`` is the type of its result, a NamedTuple or a frozen dataclass.
+    ``Result`` is the type of its result, a NamedTuple or a frozen dataclass.
 
     Attributes
     ----------
@@ -128,39 +127,39 @@ class Diagnostic(abc.ABC, Generic[R]):
     needs: ClassVar[tuple[str, ...]] = ()
 
     @abc.abstractmethod
-    def compute(self, inputs: SharedInputs) -> R:
+    def compute(self, inputs: SharedInputs) -> Result:
         """Return the result. It runs in a thread of its own, in double precision."""
 
     def own_steps(self, inputs: SharedInputs) -> int:
         """Return how many steps of the progress bar ``compute`` takes by itself, with ``inputs.step``."""
         return 0
 
-    def verdicts(self, result: R) -> list[Verdict]:
+    def verdicts(self, result: Result) -> list[Verdict]:
         """Return the conclusions in words."""
         return []
 
-    def error_families(self, result: R) -> int:
+    def error_families(self, result: Result) -> int:
         """Return how many families of tests may fail a sound posterior, each with the error rate of a family."""
         return 0
 
-    def figures(self, result: R) -> list[ReportFigure]:
+    def figures(self, result: Result) -> list[ReportFigure]:
         """Return the figures, in the order of the report; they are drawn while other diagnostics still run."""
         return []
 
-    def write_section(self, page: Page, result: R) -> None:
+    def write_section(self, page: Page, result: Result) -> None:
         """Write text and tables of the section; heading and figures are added by the report."""
         return
 
-    def to_plain(self, result: R) -> Mapping[str, object]:
+    def to_plain(self, result: Result) -> Mapping[str, object]:
         """Return the entries of ``calibration.json``, by their keys: plain data without NaN or infinity."""
         return {}
 
-    def to_datasets(self, result: R) -> Mapping[str, xarray.Dataset]:
+    def to_datasets(self, result: Result) -> Mapping[str, xarray.Dataset]:
         """Return the groups of ``diagnostics.nc``, by their paths."""
         return {}
 
 
-DIAGNOSTICS: Registry[Diagnostic[PyTree]] = Registry(
+DIAGNOSTICS: Registry[Diagnostic] = Registry(
     "diagnostics",
     field="diagnostic",
     package="hrprob.diagnostics",
@@ -181,7 +180,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[D], D]:
     return decorate
 
 
-def make_diagnostics(written: Sequence[object] | None = None) -> tuple[Diagnostic[PyTree], ...]:
+def make_diagnostics(written: Sequence[object] | None = None) -> tuple[Diagnostic, ...]:
     """Return diagnostics in the order of the report: those given by kind, as tables or as they are, or all.
 
     Examples

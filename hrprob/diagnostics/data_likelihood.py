@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.precision import double_precision
-from hrprob._core.types import PyTree
 from hrprob.diagnostics.posteriors import Posteriors
 from hrprob.estimation.posterior.target import Target
 from hrprob.observations import Data, Rounds, Stays, first_rows
@@ -44,7 +43,7 @@ def log_likelihoods(target: Target, data: DataSets, users: int, draws: Posterior
 def _likelihood_of_each(
     target: Target, rows: Data, users: jax.Array, theta: jax.Array, phi: jax.Array
 ) -> jax.Array:
-    def of_set(one: PyTree) -> jax.Array:
+    def of_set(one: tuple[Data, jax.Array, jax.Array]) -> jax.Array:
         data, thetas, phis = one
         seen = first_rows(data, users)
         return jax.vmap(

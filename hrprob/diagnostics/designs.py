@@ -16,13 +16,9 @@ from hrprob._core.errors import check_count
 from hrprob._core.records import with_fields
 from hrprob.policies import HRUCB, Random, Thompson
 from hrprob.policies.base import Policy
-from hrprob.problem import Ball, Drifting, InfiniteLevels, Problem, Sphere, Withholding
+from hrprob.problem import InfiniteLevels, Problem
 
 __all__ = ["Design", "designs", "sample_sizes"]
-
-# Contexts that are drawn action by action, so that a single action has the same distribution as any. Of other
-# contexts, one is picked at random.
-_DRAWN_BY_ACTION = (Sphere, Ball, Drifting, Withholding)
 
 
 class Design(NamedTuple):
@@ -74,6 +70,7 @@ def designs(
 
 def _with_one_action(problem: Problem) -> Problem:
     """Return the problem with one context per user, where its contexts can be drawn for a single action."""
-    if not isinstance(problem.contexts, _DRAWN_BY_ACTION):
+    # Of other contexts, one is picked at random.
+    if not getattr(problem.contexts, "drawn_by_action", False):
         return problem
     return problem.replace(contexts=with_fields(problem.contexts, actions=1))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hrprob import plot
-from hrprob._core.types import Decoded, PyTree
+from hrprob._core.types import Decoded
 from hrprob.diagnostics.base import Diagnostic
 from hrprob.diagnostics.report import draw_figures, write_data, write_summary
 from hrprob.diagnostics.runner import Diagnosis, diagnose
@@ -67,7 +67,7 @@ def diagnose_experiment(
             say("QUICK: too few data sets to detect small differences; this shows that it works.")
         with plot.save_in_background() as save:
 
-            def draw(diagnostic: Diagnostic[PyTree], result: PyTree) -> None:
+            def draw(diagnostic: Diagnostic, result: object) -> None:
                 # Figures are drawn while diagnostics that take longer still run.
                 for name, figure in draw_figures(diagnostic, result):
                     save(figure, folder, name)

@@ -29,7 +29,6 @@ import xarray
 
 from hrprob import plot
 from hrprob._core.formatting import format_number
-from hrprob._core.types import PyTree
 from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, register
 from hrprob.diagnostics.drawing import MOST_FEATURES, indices_of_smallest
 from hrprob.diagnostics.formatting import finite, largest, smallest
@@ -39,6 +38,7 @@ from hrprob.fitting import summary
 from hrprob.fitting.posterior import Posterior
 
 if TYPE_CHECKING:
+    from arviz_plots.plot_collection import PlotCollection
     from matplotlib.figure import Figure
 
 __all__ = ["LEAST_BFMI", "Health", "HealthResult", "health_concerns", "sampler_health"]
@@ -330,12 +330,12 @@ def _thinned(tree: xarray.DataTree) -> xarray.DataTree:
     return xarray.DataTree.from_dict({"posterior": every.isel(draw=slice(None, None, step))})
 
 
-def _probability_option(function: Callable[..., PyTree]) -> str:
+def _probability_option(function: Callable[..., object]) -> str:
     """Return the name that this version of ArviZ has for the probability of a band."""
     return "envelope_prob" if "envelope_prob" in inspect.signature(function).parameters else "ci_prob"
 
 
-def _drawn(function: Callable[..., PyTree], tree: xarray.DataTree, **options: object) -> Figure:
+def _drawn(function: Callable[..., PlotCollection], tree: xarray.DataTree, **options: object) -> Figure:
     """Return the figure that ArviZ draws, and make pyplot forget it."""
     from matplotlib import pyplot
 

@@ -22,7 +22,7 @@ import numpyro.distributions as dist
 import xarray
 
 from hrprob._core.records import record
-from hrprob._core.types import Decoded, PyTree
+from hrprob._core.types import Decoded
 from hrprob.fitting import predictive
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
@@ -81,7 +81,7 @@ def fit_models(
     return {name: fit(table, engine, model=model, **options) for name, model in models.items()}
 
 
-def log_likelihood_tree(posterior: Posterior) -> PyTree:
+def log_likelihood_tree(posterior: Posterior) -> xarray.DataTree:
     """Return draws and their pointwise log likelihood as a tree, as a comparison by LOO needs them."""
     from arviz_base import from_dict
 

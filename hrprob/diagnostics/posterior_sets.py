@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Stays, pad
 from hrprob.numerics.factors import log_determinant, one_at_a_time
 from hrprob.numerics.products import contract, quadratic_form
-from hrprob.problem.links import Affine
+from hrprob.problem.links.base import as_affine
 from hrprob.simulation.data_sets import DataSets
 
 __all__ = ["PosteriorSets", "posterior_sets"]
@@ -113,7 +113,7 @@ def _compare(
     each = jax.vmap(functools.partial(glse.add, glse.empty(d)))(*data)
     statistics = jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), each)
     # There are no printed sets to compare with under any other link.
-    estimate = glse.solve(statistics, ridge, cast(Affine, target.setting.link))
+    estimate = glse.solve(statistics, ridge, as_affine(target.setting.link))
     shape = statistics.gram + ridge * jnp.eye(d)
 
     def one(draws: jax.Array, centre: jax.Array, truth: jax.Array, radii: jax.Array) -> PosteriorSets:

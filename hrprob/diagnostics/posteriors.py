@@ -170,7 +170,7 @@ def moments_of(target: Target, draws: Posteriors, x: Array) -> tuple[np.ndarray,
 
 
 @jax.jit
-def _moments(target: Target, theta: jax.Array, phi: jax.Array, x: jax.Array) -> PyTree:
+def _moments(target: Target, theta: jax.Array, phi: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     def one(theta: jax.Array, phi: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
         return jax.vmap(lambda theta, phi: target.setting.moments(theta, phi, x))(theta, phi)
 

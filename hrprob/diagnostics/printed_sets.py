@@ -44,6 +44,7 @@ from hrprob.noise.sub_gaussian import scale_of
 from hrprob.numerics.products import quadratic_form
 from hrprob.problem import Problem
 from hrprob.problem.links import AffineLink
+from hrprob.problem.links.base import as_affine
 from hrprob.simulation.data_sets import DataSets, gather_blocks
 from hrprob.simulation.truths import Truths
 
@@ -197,7 +198,7 @@ def printed_sets(problem: Problem, ridge: float, variance_max: float | None) -> 
             variance_max=largest,
             dimension=problem.dimension,
             ridge=ridge,
-            slope=problem.link.slope,
+            slope=as_affine(problem.link).slope,
             bound=problem.bounds.phi,
             bound_theta=problem.bounds.theta,
             version=version,
@@ -215,7 +216,7 @@ def _known_scale(problem: Problem) -> float:
         return math.inf
 
 
-def radius_of(sets: ConfidenceSets, parameter: str, n: Numbers, delta: Number) -> PyTree:
+def radius_of(sets: ConfidenceSets, parameter: str, n: Numbers, delta: Number) -> jax.Array:
     """Return the radius of the set for θ* or φ* that holds for every n at once."""
     return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
 
@@ -315,7 +316,7 @@ def _dataset(
     def quantile_se(values: np.ndarray) -> np.ndarray:
         return _bootstrap_error(values, 1.0 - delta)
 
-    def mean(leaf: PyTree) -> np.ndarray:
+    def mean(leaf: jax.Array) -> np.ndarray:
         return np.moveaxis(np.nanmean(np.asarray(leaf)[:, kept], axis=0), 0, 1)
 
     by, by_version = ("parameter", "n"), ("parameter", "version", "n")

@@ -28,7 +28,6 @@ from hrprob import plot
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import percent
 from hrprob._core.records import describe
-from hrprob._core.types import PyTree
 from hrprob.diagnostics.base import Diagnostic
 from hrprob.diagnostics.power import ERROR_RATE
 from hrprob.diagnostics.runner import Diagnosis
@@ -58,7 +57,7 @@ def write_report(done: Diagnosis, out: str | Path) -> None:
         write_summary(folder, done, {})
 
 
-def draw_figures(diagnostic: Diagnostic[PyTree], result: PyTree) -> Iterator[tuple[str, Figure]]:
+def draw_figures(diagnostic: Diagnostic, result: object) -> Iterator[tuple[str, Figure]]:
     """Yield the figures of one diagnostic with their names, where there is something to show."""
     for planned in diagnostic.figures(result):
         figure = planned.draw()
@@ -106,7 +105,7 @@ def to_tree(done: Diagnosis) -> xarray.DataTree:
 
 
 def _joined(
-    file: str, parts: Iterable[tuple[Diagnostic[PyTree], Mapping[str, T]]], reserved: tuple[str, ...] = ()
+    file: str, parts: Iterable[tuple[Diagnostic, Mapping[str, T]]], reserved: tuple[str, ...] = ()
 ) -> dict[str, T]:
     """Return the entries of all diagnostics by their keys, which must differ."""
     joined: dict[str, T] = {}

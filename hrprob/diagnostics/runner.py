@@ -8,14 +8,13 @@ import html
 import queue
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 import xarray
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import typeset
 from hrprob._core.precision import double_precision
-from hrprob._core.types import PyTree
 from hrprob.diagnostics.base import Diagnostic, Verdict, make_diagnostics
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.power import ERROR_RATE
@@ -27,6 +26,9 @@ from hrprob.io.verdicts import Answer, conclude
 
 if TYPE_CHECKING:
     import pandas
+
+    from hrprob.diagnostics.calibration import CalibrationResult
+    from hrprob.diagnostics.reneging import RenegingResult
 
 __all__ = ["Diagnosis", "diagnose", "run_side_by_side"]
 
@@ -45,8 +47,8 @@ class Diagnosis:
 
     study: Study
     sizes: Sizes
-    diagnostics: tuple[Diagnostic[PyTree], ...]  # in the order of the report
-    results: Mapping[str, PyTree]  # of each diagnostic, by its kind
+    diagnostics: tuple[Diagnostic, ...]  # in the order of the report
+    results: Mapping[str, object]  # of each diagnostic, by its kind
 
     def __repr__(self) -> str:
         every = self.verdicts
@@ -94,16 +96,16 @@ class Diagnosis:
     @property
     def coverage(self) -> xarray.Dataset:
         """The table of coverages that :func:`hrprob.plot.calibration` draws."""
-        table: xarray.Dataset = self._part("calibration").coverage
+        table: xarray.Dataset = cast("CalibrationResult", self._part("calibration")).coverage
         return table
 
     @property
     def reliability(self) -> Mapping[str, xarray.Dataset]:
         """The tables, by truths, that :func:`hrprob.plot.reliability` draws."""
-        tables: Mapping[str, xarray.Dataset] = self._part("reneging").reliability
+        tables: Mapping[str, xarray.Dataset] = cast("RenegingResult", self._part("reneging")).reliability
         return tables
 
-    def _part(self, kind: str) -> PyTree:
+    def _part(self, kind: str) -> object:
         if kind not in self.results:
             ran = ", ".join(self.results)
             raise InvalidInput(
@@ -118,8 +120,7 @@ class Diagnosis:
         --------
         ``done.result_of(Calibration).coverage`` is the table of coverages.
         """
-        result: R = self.results[diagnostic.kind]
-        return result
+        return cast(R, self.results[diagnostic.kind])
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -134,8 +135,8 @@ class Diagnosis:
 class _Finished(NamedTuple):
     """A diagnostic that is done, with its result."""
 
-    diagnostic: Diagnostic[PyTree]
-    result: PyTree
+    diagnostic: Diagnostic
+    result: object
 
 
 def diagnose(
@@ -145,7 +146,7 @@ def diagnose(
     diagnostics: Sequence[object] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
-    finished: Callable[[Diagnostic[PyTree], PyTree], None] = lambda diagnostic, result: None,
+    finished: Callable[[Diagnostic, object], None] = lambda diagnostic, result: None,
 ) -> Diagnosis:
     """Run diagnostics and return their results.
 
@@ -176,7 +177,7 @@ def diagnose(
 
         return task
 
-    def compute(one: Diagnostic[PyTree]) -> Callable[[], _Finished]:
+    def compute(one: Diagnostic) -> Callable[[], _Finished]:
         return lambda: _Finished(one, one.compute(inputs))
 
     tasks = [*map(fetch, needs), *map(compute, chosen)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -251,13 +251,18 @@ def make_study(
     return Study(
         problem,
         _streaming(chosen),
-        next((one for one in lazy if isinstance(one, HRUCB)), HRUCB()),
-        _streaming(next((one for one in (chosen, *lazy) if isinstance(one, Thompson)), Thompson())),
+        _for_design("hr-ucb", lazy) or HRUCB(),
+        _streaming(_for_design("thompson", [chosen, *lazy]) or Thompson()),
         examined,
         make_mismatch(problem, model, prior, fit_as),
         Target(model, prior, Setting.of(problem)),
         seed,
     )
+
+
+def _for_design(design: str, policies: Iterable[Policy]) -> Policy | None:
+    """Return the first policy that stands for a design; None if there is none."""
+    return next((one for one in policies if one.design == design), None)
 
 
 def _check_draws(engine: Engine) -> None:

@@ -21,6 +21,7 @@ from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.estimation.glse import Statistics, add_samples, empty, solve
 from hrprob.estimation.projection import project
 from hrprob.problem.links import Affine, AffineLink
+from hrprob.problem.links.base import is_affine
 
 __all__ = ["GLSE", "Ellipsoid"]
 
@@ -242,8 +243,8 @@ class GLSE:
         check_number(
             "variance_floor", self.variance_floor, low=0, open_low=True, remedy="a variance is above zero"
         )
-        if not isinstance(self.link, Affine):
-            raise InvalidInput("link", "must be an Affine link", self.link, "the estimator needs its inverse")
+        if not is_affine(self.link):
+            raise InvalidInput("link", "must be an affine link", self.link, "the estimator needs its inverse")
 
     def _is_fitted(self) -> bool:
         return hasattr(self, "statistics_")

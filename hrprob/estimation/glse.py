@@ -227,6 +227,7 @@ def estimate(statistics: Statistics, inverse: ArrayLike, link: AffineLink) -> Es
     Examples
     --------
     >>> seen = add_samples(empty(1), [[1.0], [1.0]], [1.0, 3.0])
+    >>> from hrprob.problem.links import Affine
     >>> theta, phi, _ = estimate(seen, [[0.5]], Affine(slope=1.0, offset=0.5))
     >>> float(theta[0]), float(phi[0])
     (2.0, 0.5)
@@ -260,6 +261,7 @@ def solve(statistics: Statistics, ridge: ArrayLike, link: AffineLink) -> Estimat
     Examples
     --------
     >>> seen = add_samples(empty(1), [[1.0]], [2.0])
+    >>> from hrprob.problem.links import Affine
     >>> solve(seen, 1.0, Affine(1.0, 2.0)).theta.round(12).tolist()
     [1.0]
     """

@@ -95,6 +95,7 @@ def lipschitz_constants(
 
     Examples
     --------
+    >>> from hrprob.problem.links import Affine
     >>> link = Affine(slope=1.0, offset=2.0)
     >>> constants = lipschitz_constants(link, bound=1.0, beta_low=-0.5, beta_high=1.0, variance_floor=1.0)
     >>> f"{constants.c3:.1f}, {constants.c4:.1f}"

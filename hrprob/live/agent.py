@@ -365,7 +365,7 @@ class Agent(Serving):
             raise
         self._log = log
 
-    def _record(self, event: Callable[[], dict[str, Decoded]]) -> None:
+    def _record(self, event: Callable[[], dict[str, object]]) -> None:
         super()._record(event)
         if self._log is not None:
             self._log.append(event())

@@ -75,7 +75,7 @@ class DecisionLog:
         """Whether nothing has been written yet."""
         return self._size == 0
 
-    def append(self, event: dict[str, Decoded]) -> None:
+    def append(self, event: dict[str, object]) -> None:
         """Write one line; if that fails, the file is as it was before."""
         line = (json.dumps(plain(event), allow_nan=False, separators=(",", ":")) + "\n").encode()
         rest = memoryview(line)

@@ -20,7 +20,7 @@ import numpy as np
 from hrprob._core.errors import InvalidInput, check_choice, check_count
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import LARGEST_SEED, Source, trial_keys
-from hrprob._core.types import Decoded, PyTree
+from hrprob._core.types import PyTree
 from hrprob.live.agent import Agent
 from hrprob.problem import Problem
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, checked_arrivals
@@ -63,7 +63,7 @@ class RenegingEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     (True, False)
     """
 
-    metadata: dict[str, Decoded] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+    metadata: dict[str, object] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
 
     def __init__(self, problem: Problem | None = None, reward: str = "round") -> None:
         self.problem = Problem() if problem is None else problem
@@ -84,8 +84,8 @@ class RenegingEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         self._present = False
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Decoded] | None = None
-    ) -> tuple[dict[str, np.ndarray], dict[str, Decoded]]:
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[dict[str, np.ndarray], dict[str, object]]:
         """Meet the next user; with a seed, the first user of that seed."""
         super().reset(seed=seed)
         if seed is not None or self._keys is None:
@@ -103,7 +103,7 @@ class RenegingEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         self._noise, self._levels = self._rounds(BLOCK_OF_ROUNDS)
         return self._observation(), {"user": self._user}
 
-    def step(self, action: np.int64) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Decoded]]:
+    def step(self, action: np.int64) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, object]]:
         """Serve one round."""
         if not self._present:
             raise InvalidInput("step", "must follow `reset`", "no user", "the last user has left")

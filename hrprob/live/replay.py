@@ -19,7 +19,7 @@ __all__ = ["make_calls", "settings_of", "start_of"]
 _ANSWERS = {"select": "decision", "update": "decisions", "expire": "users"}
 
 
-def start_of(agent: dict[str, Decoded], events: int) -> dict[str, Decoded]:
+def start_of(agent: dict[str, object], events: int) -> dict[str, object]:
     """Return the first line of a log."""
     versions = {name: importlib.metadata.version(name) for name in ("hrprob", "jax")}
     return {"event": "start", "log": FORMAT, "version": VERSION, **versions, "agent": agent, "events": events}

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
-from hrprob._core.types import Decoded, PyTree
+from hrprob._core.types import PyTree
 from hrprob.live.checks import check_contexts, check_left, check_level, check_outcome, check_time
 from hrprob.live.decisions import Chosen, Decisions, arrival_numbers, with_samples
 from hrprob.live.saving import Kept
@@ -59,7 +59,7 @@ class Serving:
         """The policy's state."""
         return self._decisions.state
 
-    def _record(self, event: Callable[[], dict[str, Decoded]]) -> None:
+    def _record(self, event: Callable[[], dict[str, object]]) -> None:
         """Count a call, and let a subclass write it down; what to write is made only if somebody does."""
         self.events += 1
 
@@ -88,7 +88,7 @@ class Serving:
         self._put(user, stay)
         decision = decision_of(user, stay)
 
-        def event() -> dict[str, Decoded]:
+        def event() -> dict[str, object]:
             offers = np.flatnonzero(served_as == np.arange(self.actions))
             given = {"contexts": array[offers], "beta": level, "actions": offers, "time": now}
             return {"event": "select", "user": user, **given, "decision": vars(decision)}
@@ -102,7 +102,7 @@ class Serving:
         now = check_time(time, clock.time())
         decisions = [self._observe(user, outcome, left, now) for user, outcome, left in rows]
 
-        def event() -> dict[str, Decoded]:
+        def event() -> dict[str, object]:
             told = [[user, float(outcome), left] for user, outcome, left in rows]
             return {"event": "update", "outcomes": told, "time": now, "decisions": decisions}
 

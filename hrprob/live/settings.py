@@ -72,7 +72,7 @@ class AgentSettings:
             raise InvalidInput("actions", must, self.actions, remedy)
         return setting
 
-    def described(self) -> dict[str, Decoded]:
+    def described(self) -> dict[str, object]:
         """Return the settings as plain data, or raise if an agent could not be made from them again."""
         plain = {
             field.name: describe(getattr(self, field.name))
@@ -101,7 +101,7 @@ class AgentSettings:
         return cls(**fields)
 
 
-def _plain(settings: AgentSettings) -> dict[str, Decoded]:
+def _plain(settings: AgentSettings) -> dict[str, object]:
     return {field.name: describe(getattr(settings, field.name)) for field in dataclasses.fields(settings)}
 
 

@@ -22,6 +22,7 @@ optional                    used for
 ``mean_reciprocal_cdf``     uniform levels that are hidden, in closed form
 ``normal_components``       normal levels that are redrawn, in closed form
 ``fourth_moment``           standard errors of variance estimates
+``sums_suffice``            likelihood-ratio sets of a policy, from the sums over a stay
 ``sub_gaussian_scale``      confidence sets; by default integrated numerically (:mod:`hrprob.noise.sub_gaussian`)
 ==========================  =================================================================================
 """
@@ -126,6 +127,8 @@ class Tailed:
     """
 
     kind: ClassVar[str]
+    sums_suffice: ClassVar[bool] = False
+    """Whether the likelihood of a stay depends on its outcomes through their number, sum and sum of squares alone."""
 
     @property
     def symmetric(self) -> bool:

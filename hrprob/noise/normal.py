@@ -54,6 +54,7 @@ class Normal:
     """
 
     kind: ClassVar[str]
+    sums_suffice: ClassVar[bool] = True
     tail: ClassVar[float] = 1.0
     tail_centre: ClassVar[float] = 0.0
     # Above 9, Φ rounds to 1.

@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,7 @@ from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import float64
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.records import set_frozen
+from hrprob._core.types import AsWritten, Number
 from hrprob.noise.base import Tailed, real, register
 from hrprob.noise.normal import NORMAL
 
@@ -56,9 +57,9 @@ class Residuals(Tailed):
     """
 
     kind: ClassVar[str]
-    values: Any = tuple(np.linspace(-1.5, 1.5, 16).tolist())
-    smoothing: Any = 0.2
-    points: Any = 64
+    values: AsWritten = tuple(np.linspace(-1.5, 1.5, 16).tolist())
+    smoothing: float = 0.2
+    points: int = 64
 
     def __post_init__(self) -> None:
         set_frozen(
@@ -85,26 +86,26 @@ class Residuals(Tailed):
         set_frozen(self, values=given)
 
     @property
-    def tail(self) -> Any:
+    def tail(self) -> Number:
         """The standard deviation of the kernel."""
         return self.smoothing
 
     @property
-    def tail_centre(self) -> Any:
+    def tail_centre(self) -> Number:
         """The least residual."""
         return self.values[0]
 
     @property
-    def corners(self) -> tuple[Any, ...]:
+    def corners(self) -> tuple[Number, ...]:
         """The residuals: Ψ has a step of one kernel at each."""
         return tuple(self.values)
 
     @property
-    def turns(self) -> tuple[Any, ...]:
+    def turns(self) -> tuple[Number, ...]:
         """Points below the least residual, from where the tail is that of its kernel."""
         return tuple(self.values[0] - k * self.smoothing for k in (1.0, 2.0, 4.0, 6.0, 8.0))
 
-    def normal_components(self) -> tuple[tuple[Any, Any, Any], ...]:
+    def normal_components(self) -> tuple[tuple[Number, Number, Number], ...]:
         """Return weight, mean and sd of each kernel."""
         return tuple((1.0 / len(self.values), value, self.smoothing) for value in self.values)
 

@@ -73,7 +73,8 @@ def confidence_sets(
     Examples
     --------
     >>> import hrprob, numpy as np
-    >>>     >>> printed = Ellipsoid(np.array([0.5, 0.2]), np.diag([400.0, 100.0]), 30.0)
+    >>> from hrprob.estimation.estimator import Ellipsoid
+    >>> printed = Ellipsoid(np.array([0.5, 0.2]), np.diag([400.0, 100.0]), 30.0)
     >>> ax = hrprob.plot.confidence_sets({"as printed": printed}, truth=[0.4, 0.3])
     >>> print(ax.get_legend_handles_labels()[1])
     ['as printed, ρₙ = 30', 'truth']

@@ -127,6 +127,8 @@ class Policy(Generic[State]):
     knows_truth: ClassVar[bool] = False
     # Whether it learns nothing because it knows the truth: comparisons give its regret and do not test it.
     is_oracle: ClassVar[bool] = False
+    # The design of data sets that it can stand for in diagnostics; none by default.
+    design: ClassVar[str] = ""
 
     eager: bool = dataclasses.field(default=False, kw_only=True)
     warmup: int = dataclasses.field(default=0, kw_only=True)

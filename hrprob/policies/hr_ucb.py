@@ -19,6 +19,8 @@ References
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import jax
 
 from hrprob.estimation.weighted import Estimates
@@ -60,6 +62,8 @@ class HRUCB(Optimist[GLSEState], GLSELearner):  # type: ignore[misc]  # its stat
     >>> round(float(bound.width.value), 2)
     26.03
     """
+
+    design: ClassVar[str] = "hr-ucb"
 
     def select(
         self, state: OptimistState[GLSEState], key: jax.Array, contexts: jax.Array, beta: jax.Array

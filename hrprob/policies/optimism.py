@@ -9,6 +9,7 @@ import jax
 
 from hrprob._core.records import record, set_later, with_fields
 from hrprob._core.types import PyTree
+from hrprob.estimation import glse
 from hrprob.policies.base import Seen
 from hrprob.policies.offers import Prediction
 from hrprob.policies.radii.base import RADII, Radius, Width, check_radius, check_scale
@@ -42,12 +43,12 @@ class OptimistState(NamedTuple, Generic[Learned]):
         return self.learned.inverse
 
     @property
-    def statistics(self) -> PyTree:
+    def statistics(self) -> glse.Statistics:
         """The sums from which the estimates are computed."""
         return self.learned.statistics  # type: ignore[attr-defined]  # of the GLSE
 
     @property
-    def estimates(self) -> PyTree:
+    def estimates(self) -> glse.Estimates:
         """The estimates."""
         return self.learned.estimates  # type: ignore[attr-defined]  # of the GLSE
 

@@ -131,7 +131,7 @@ PARTITIONS: dict[str, Partition] = {
     "sets": ByContextSet(),
     "arbitrary": Arbitrary(),
 }
-"""The partitions by name."""
+"""The partitions by name. They are values of one option of one policy, without parameters of their own, and so no family of kinds."""
 
 
 def _sample(problem: Problem, with_beta: bool) -> np.ndarray:

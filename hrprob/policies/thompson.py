@@ -8,6 +8,8 @@ References
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import jax
 
 from hrprob._core.errors import check_number
@@ -38,6 +40,7 @@ class Thompson(BayesLearner):
     (512, 0.5)
     """
 
+    design: ClassVar[str] = "thompson"
     scale: float = 1.0
 
     def check(self) -> None:

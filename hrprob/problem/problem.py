@@ -12,10 +12,10 @@ from hrprob._core.records import record, set_frozen
 from hrprob._core.types import AsWritten, Numbers
 from hrprob.noise import NORMAL, Noise
 from hrprob.problem.bounds import Bounds
-from hrprob.problem.contexts import Contexts, Finite, Sphere
+from hrprob.problem.contexts import Contexts, Sphere
 from hrprob.problem.known import Known
 from hrprob.problem.levels import Satisfaction, UniformLevels
-from hrprob.problem.links import Affine
+from hrprob.problem.links import Affine, Link
 from hrprob.problem.objectives import Lifetime, Objective
 from hrprob.problem.parts import PARTS
 from hrprob.problem.reachable import reachable_outcomes
@@ -46,7 +46,7 @@ class Problem:
     ----------
     theta, phi : array_like, shape (d,)
         The truth, :math:`\theta_*` and :math:`\phi_*`.
-    link : Affine
+    link : Link
         f, from φᵀx to the variance.
     noise : Noise
         The standardised distribution of the noise.
@@ -72,7 +72,7 @@ class Problem:
 
     theta: AsWritten = (0.6, 0.5, 0.5, 0.3)
     phi: AsWritten = (0.5, 0.2, 0.8, 0.9)
-    link: Affine = Affine()
+    link: Link = Affine()
     noise: Noise = NORMAL
     objective: Objective = Lifetime()
     contexts: Contexts = Sphere()
@@ -122,7 +122,7 @@ class Problem:
     @property
     def sets(self) -> np.ndarray | None:
         """The context sets (sets, actions, d), where there are finitely many."""
-        return self.contexts.sets if isinstance(self.contexts, Finite) else None
+        return getattr(self.contexts, "finite_sets", None)
 
     def known(self, users: int) -> Known:
         """Return what a policy may know before ``users`` users arrive."""

@@ -18,12 +18,13 @@ import numpy as np
 
 from hrprob._core.formatting import format_number
 from hrprob._core.precision import double_precision
-from hrprob._core.types import PyTree
 from hrprob.comparison.estimates import estimate, trials_needed, verdict_above
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import ConfidenceSets
+from hrprob.numerics.directions import unit_vectors
 from hrprob.problem import Problem
 from hrprob.problem.links import AffineLink
+from hrprob.problem.links.base import as_affine
 from hrprob.reproduce.claims import Claim
 
 __all__ = ["Errors", "measure_errors", "remark_2"]
@@ -60,8 +61,7 @@ def measure_errors(
 
 def _sample(problem: Problem, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return contexts (n, d) on the unit sphere and their outcomes (n,)."""
-    x = rng.standard_normal((n, problem.dimension))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x = unit_vectors(rng, (n, problem.dimension))
     sd = np.sqrt(np.maximum(np.asarray(problem.link(x @ np.asarray(problem.phi))), 0.0))
     return x, x @ np.asarray(problem.theta) + sd * rng.standard_normal(n)
 
@@ -74,7 +74,7 @@ def _errors(
     contexts: jax.Array,
     outcomes: jax.Array,
     sizes: tuple[int, ...],
-) -> PyTree:
+) -> jax.Array:
     """Return the errors of θ̂ and φ̂, of shape (2, replications, sizes)."""
 
     def of_one(x: jax.Array, r: jax.Array) -> jax.Array:
@@ -98,7 +98,7 @@ def remark_2(problem: Problem, errors: Errors | None = None) -> Claim:
         variance_max=float(problem.link(problem.bounds.phi)),
         dimension=problem.dimension,
         ridge=_RIDGE,
-        slope=problem.link.slope,
+        slope=as_affine(problem.link).slope,
         bound=problem.bounds.phi,
     )
     n = measured.sizes.astype(float)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy import stats
 
+from hrprob.lifetime import reneging_probability
 from hrprob.plot.sizes import COLUMN_WIDTH
 from hrprob.plot.style import style
 
@@ -64,7 +65,7 @@ def _draw_risks(axes: Axes) -> None:
     for number, action in enumerate(_ACTIONS, start=1):
         mean, sd, color, height = action
         density = stats.norm.pdf(grid, mean, sd)
-        risk = stats.norm.cdf(_BETA, mean, sd)
+        risk = float(reneging_probability(mean, sd**2, _BETA))
         axes.plot(grid, density, color=color)
         axes.fill_between(grid, density, where=(grid <= _BETA).tolist(), color=color, alpha=0.45, lw=0)
         axes.annotate(

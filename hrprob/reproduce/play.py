@@ -27,6 +27,7 @@ from hrprob.io.manifest import environment, write_manifest
 from hrprob.io.netcdf import write_netcdf
 from hrprob.io.summary import summary
 from hrprob.policies import CMDP, HRUCB
+from hrprob.problem.links.base import as_affine
 from hrprob.reproduce.claims import LEAST_TRIALS, LEAST_USERS, Claim, claims
 from hrprob.reproduce.cmdp_counts import COUNTED_TRIALS, CMDPCounts, count
 from hrprob.reproduce.convergence import Errors, measure_errors, remark_2
@@ -270,7 +271,7 @@ def _bounds(experiment: Experiment, run: xarray.Dataset) -> dict[str, np.ndarray
             variance_max=float(policy.variance_max or problem.link(problem.bounds.phi)),
             dimension=problem.dimension,
             ridge=policy.ridge,
-            slope=problem.link.slope,
+            slope=as_affine(problem.link).slope,
             bound=problem.bounds.phi,
             version=version,
         )

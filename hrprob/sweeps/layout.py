@@ -99,11 +99,11 @@ class Layout(NamedTuple):
         places = (int(place) for place in np.unravel_index(point, self.design.shape))
         return (*places, *(part if axis == "trial" else 0 for axis in variable.axes))
 
-    def coordinates(self) -> dict[str, Decoded]:
+    def coordinates(self) -> dict[str, object]:
         """Return the coordinates, as xarray takes them."""
         trials = np.arange(self.ranges[0].start, self.ranges[-1].stop)
         # Texts as objects, which Zarr has a stable form for.
-        found: dict[str, Decoded] = {
+        found: dict[str, object] = {
             "policy": np.array(self.names, dtype=object),
             "trial": trials,
             "user": self.users,
@@ -123,7 +123,7 @@ class Layout(NamedTuple):
             }
         )
 
-    def attributes(self) -> dict[str, Decoded]:
+    def attributes(self) -> dict[str, object]:
         """Return what the dataset says of itself."""
         return {"fields": json.dumps(self.design.fields, ensure_ascii=False), "method": self.design.method}
 

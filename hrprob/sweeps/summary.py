@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import numpy as np
 import xarray
 
 from hrprob._core.tables import to_toml
 from hrprob._core.types import Decoded
 from hrprob.io.result_table import ResultTable
-from hrprob.io.summary import mean_and_error, with_error
+from hrprob.io.summary import MeanAndError, mean_and_error, with_error
 from hrprob.sweeps.design import Design
 
 __all__ = ["sweep_summary", "sweep_table"]
 
 
-def sweep_summary(data: xarray.Dataset, design: Design) -> list[dict[str, Decoded]]:
+class PolicySummary(TypedDict):
+    """Mean and standard error of a policy's results at one point."""
+
+    regret: MeanAndError
+    lifetime: MeanAndError
+
+
+class PointSummary(TypedDict):
+    """The results at one point of a sweep."""
+
+    values: dict[str, Decoded]
+    policies: dict[str, PolicySummary]
+
+
+def sweep_summary(data: xarray.Dataset, design: Design) -> list[PointSummary]:
     """Return regret of all users and mean lifetime of every policy at every point, as plain data.
 
     Each has its ``mean`` and ``se``, the standard error over trials, None with one trial.
@@ -39,7 +55,7 @@ def sweep_summary(data: xarray.Dataset, design: Design) -> list[dict[str, Decode
     ]
 
 
-def sweep_table(entries: list[dict[str, Decoded]], unit: str = "rounds") -> ResultTable:
+def sweep_table(entries: list[PointSummary], unit: str = "rounds") -> ResultTable:
     """Return the table of a sweep: regret of every policy at every point."""
     names = list(entries[0]["policies"])
     rows = [

@@ -18,7 +18,8 @@ from hrprob.noise.sub_gaussian import scale_of
 from hrprob.observations import Stays
 from hrprob.policies import HRUCB, Random
 from hrprob.policies.radii.theory_constants import confidence_sets
-from hrprob.problem import Lifetime, Problem
+from hrprob.problem import Problem
+from hrprob.problem.objectives.base import counts_rounds
 from hrprob.simulation.data_sets import DataSets, Truths, gather
 from hrprob.simulation.engine import simulate
 from hrprob.theory.findings import Finding, evaluate
@@ -138,7 +139,7 @@ def check_theory(
 
 def _check_problem(problem: Problem) -> None:
     """Raise unless the theory is about this problem: expected lifetimes, levels that are seen and bounded."""
-    if not isinstance(problem.objective, Lifetime) or not problem.satisfaction.seen:
+    if not counts_rounds(problem.objective) or not problem.satisfaction.seen:
         given = {"objective": problem.objective.kind, "satisfaction": problem.satisfaction.kind}
         remedy = "the paper's theorems are about expected lifetimes at levels that are seen on arrival"
         raise InvalidInput(

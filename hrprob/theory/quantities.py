@@ -29,6 +29,7 @@ import numpy as np
 from hrprob.lifetime import h
 from hrprob.observations import Stays
 from hrprob.problem import Problem
+from hrprob.problem.links.base import as_affine
 
 __all__ = ["Quantities", "cut_users", "quantities_along"]
 
@@ -131,7 +132,7 @@ def _at(
 ) -> Quantities:
     """Return the quantities now; ``new`` (sets, d) is a context outside the sample."""
     theta, phi = np.asarray(problem.theta, dtype=float), np.asarray(problem.phi, dtype=float)
-    slope = float(problem.link.slope)
+    slope = float(as_affine(problem.link).slope)
     d = theta.size
     shape = sums.gram + ridge * np.eye(d)
     values, vectors = np.linalg.eigh(shape)

@@ -27,7 +27,16 @@ A complete class::
 """
 
 from hrprob.models.priors.balls import BallTransform, NormalBall, UniformBall
-from hrprob.models.priors.base import PRIORS, Prior, make_prior, radii, register, sample
+from hrprob.models.priors.base import (
+    PRIORS,
+    Prior,
+    is_uniform,
+    make_prior,
+    radii,
+    register,
+    sample,
+    theta_precision,
+)
 from hrprob.models.priors.checks import check_prior, check_record
 from hrprob.models.priors.gaussian import Gaussian
 from hrprob.models.priors.uniform import Uniform
@@ -42,8 +51,10 @@ __all__ = [
     "UniformBall",
     "check_prior",
     "check_record",
+    "is_uniform",
     "make_prior",
     "radii",
     "register",
     "sample",
+    "theta_precision",
 ]

@@ -14,7 +14,7 @@ from hrprob._core.types import Number
 from hrprob.models.claims import keeps_claim
 from hrprob.models.setting import Setting
 
-__all__ = ["PRIORS", "Prior", "make_prior", "radii", "register", "sample", "theta_precision"]
+__all__ = ["PRIORS", "Prior", "is_uniform", "make_prior", "radii", "register", "sample", "theta_precision"]
 
 P = TypeVar("P", bound=type)
 
@@ -77,6 +77,20 @@ def radii(prior: Prior, setting: Setting) -> tuple[Number, Number]:
     return prior.theta(setting).support.radius, prior.phi(setting).support.radius
 
 
+_DENSITY = ("theta", "phi", "log_tilt")
+
+
+def is_uniform(prior: Prior) -> bool:
+    """Say whether θ and φ are uniform on their balls: the prior says so, and has not changed its density since.
+
+    Examples
+    --------
+    >>> is_uniform(make_prior("uniform")), is_uniform(make_prior("gaussian"))
+    (True, False)
+    """
+    return bool(getattr(prior, "is_uniform", False)) and keeps_claim(type(prior), "is_uniform", _DENSITY)
+
+
 def theta_precision(prior: Prior, setting: Setting) -> Number | None:
     """Return κ₀ of a prior under which θ is N(0, I/κ₀) truncated to its ball, independent of φ; else None.
 
@@ -88,7 +102,7 @@ def theta_precision(prior: Prior, setting: Setting) -> Number | None:
     >>> float(theta_precision(make_prior("gaussian"), Setting(dimension=3)))
     4.0
     """
-    if not keeps_claim(type(prior), "theta_precision", ("theta", "phi", "log_tilt")):
+    if not keeps_claim(type(prior), "theta_precision", _DENSITY):
         return None
     precision: Number = prior.theta_precision(setting)  # type: ignore[attr-defined]
     return precision

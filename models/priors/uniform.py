@@ -28,6 +28,7 @@ class Uniform:
     """
 
     kind: ClassVar[str]
+    is_uniform: ClassVar[bool] = True
 
     def theta(self, setting: Setting) -> dist.Distribution:
         """Return the uniform distribution on ‖θ‖ ≤ ``bounds.theta``."""

@@ -44,7 +44,7 @@ def missed(noise: str, design: str, sets: int, laplace_sets: int, seed: int = 7)
             if sum(len(paths.rounds) for paths in found[name]) < most:
                 some = type(data)(*(np.asarray(leaf)[:, :rows] for leaf in data))
                 found[name].append(log_ratio_paths(predictive, some, model, setting, *block.truths))
-    return {name: _summary(paths) for name, paths in found.items()}
+    return {name: _summary(paths) for name, paths in found.items() if paths}
 
 
 def _summary(several: list[Paths]) -> dict:

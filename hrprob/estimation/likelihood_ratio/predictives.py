@@ -62,6 +62,7 @@ PREDICTIVES: Registry[Predictive] = Registry(
     field="predictive",
     package="hrprob.estimation.likelihood_ratio",
     requires=("init", "absorb"),
+    modules={"glse": "plug_in", "laplace": "posterior", "smc": "posterior", "weighted": "plug_in"},
 )
 """All predictives."""
 

@@ -18,6 +18,7 @@ from hrprob.estimation.estimator import Ellipsoid
 from hrprob.estimation.likelihood_ratio.search import Function, Search
 from hrprob.lifetime import log_reneging_probability
 from hrprob.noise import Noise
+from hrprob.numerics.directions import unit_vectors
 from hrprob.numerics.products import contract
 from hrprob.observations import Stays
 from hrprob.problem.links import AffineLink
@@ -108,8 +109,7 @@ def phi_radius(search: Search, stays: Stays, ridge: float) -> float:
 
 def _directions(size: int) -> np.ndarray:
     """Return unit vectors: along the axes both ways, and some others."""
-    others = np.random.default_rng(0).normal(size=(_EXTRA, size))
-    others /= np.linalg.norm(others, axis=1, keepdims=True)
+    others = unit_vectors(np.random.default_rng(0), (_EXTRA, size))
     return np.concatenate([np.eye(size), -np.eye(size), others])
 
 

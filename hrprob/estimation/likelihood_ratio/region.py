@@ -31,7 +31,7 @@ which is exact to third order along that line. On the side on which the third or
 enters whole; on the other, half of it: the set bends away from the line there.
 
 **What is promised.** The expansion needs h_w of at most about 1. With fewer than :data:`LEAST_ROUNDS` rounds per dimension the region
-is that of the bounds alone, which contains every set; with more, the half axes are multiplied by :data:`STRETCH`, the stated slack. For
+is that of the bounds alone, which contains every set; with more, the half axes are multiplied by :data:`SLACK`, the stated slack. For
 this form there is no proof: searches of the exact set try to escape it and do not (``tests``, and
 ``docs/explanation/likelihood-ratio.md`` for what was tried). What is proved is the ellipsoid of
 :mod:`hrprob.estimation.likelihood_ratio.certificate`.
@@ -64,7 +64,7 @@ from hrprob.problem.links import AffineLink
 __all__ = [
     "LEAST_ROUNDS",
     "POINTS",
-    "STRETCH",
+    "SLACK",
     "Ends",
     "Region",
     "boundary",
@@ -78,8 +78,8 @@ __all__ = [
 POINTS = 9
 """Points of the boundary per context, from the smallest variance to the largest."""
 
-STRETCH = 1.1
-"""The stated slack: a factor on the radius. 1.9 % of it is for the points, which are corners of a polygon."""
+SLACK = 1.1
+"""The stated slack, a factor on the radius. 1.9 % of it is for the points, which are corners of a polygon."""
 
 LEAST_ROUNDS = 128
 """Rounds per dimension below which the region is that of the bounds alone."""
@@ -236,7 +236,7 @@ def _points(
     least = jnp.maximum(link(-bounds.phi * length), floor)
     most = jnp.maximum(link(bounds.phi * length), floor)
     w = jnp.clip(link(contract(contexts, region.phi)), least, most)
-    radius = STRETCH * jnp.sqrt(region.squared_radius)
+    radius = SLACK * jnp.sqrt(region.squared_radius)
     half_u = radius * jnp.sqrt(jnp.maximum(quadratic_form(region.theta_covariance, contexts), 0.0))
     toward = contract(region.phi_covariance, contexts[..., None, :])  # Σ_φ x
     spread = jnp.maximum(contract(toward, contexts), 1e-300) * link.slope**2

@@ -41,7 +41,7 @@ from jax import lax
 
 from hrprob._core.errors import check_count
 from hrprob._core.records import set_frozen, with_fields
-from hrprob._core.types import Number, PyTree
+from hrprob._core.types import Number
 from hrprob.estimation.posterior import smc_integrated, smc_joint
 from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.engines import register
@@ -71,7 +71,7 @@ class Cloud(NamedTuple):
 
     z: jax.Array  # (particles, k) z_φ, or all of z
     log_weight: jax.Array  # (particles,)
-    given: PyTree  # per particle: a `Given` of smc_integrated or smc_joint
+    given: smc_integrated.Given | smc_joint.Given  # per particle: a `Given` of smc_integrated or smc_joint
     key: jax.Array  # (2,) uint32, of the next move
 
 

@@ -75,7 +75,7 @@ class Target:
     @property
     def uniform(self) -> bool:
         """Whether the prior is uniform, and so standard normal in z."""
-        return type(self.prior) is priors.Uniform
+        return priors.is_uniform(self.prior)
 
     def prior_of_phi(self, key: jax.Array, draws: int) -> jax.Array:
         """Return draws of z_φ (draws, d) from the prior."""

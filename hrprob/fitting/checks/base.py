@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar, dataclass_transform
 
 from hrprob._core.registry import Registry
-from hrprob._core.types import PyTree
+from hrprob._core.types import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,8 +55,7 @@ above all."""
 FALSE_ALARMS = (9, 200)
 """Quick pages on ten sound problems that had any check that fails, and all of them: 4.5 %, 95 % interval 2.1 to 8.4 %."""
 
-R = TypeVar("R")
-C = TypeVar("C", bound="type[Check[PyTree]]")
+C = TypeVar("C", bound="type[Check]")
 
 
 class Evidence(NamedTuple):
@@ -82,8 +81,8 @@ class CheckFigure(NamedTuple):
     draw: Callable[[], Figure]
 
 
-class Check(abc.ABC, Generic[R]):
-    """One question about a posterior and its data. ``R`` is the type of its result.
+class Check(abc.ABC, Generic[Result]):
+    """One question about a posterior and its data. ``Result`` is the type of its result.
 
     Attributes
     ----------
@@ -103,27 +102,27 @@ class Check(abc.ABC, Generic[R]):
     quick: ClassVar[bool] = True
 
     @abc.abstractmethod
-    def compute(self, inputs: CheckInputs) -> R:
+    def compute(self, inputs: CheckInputs) -> Result:
         """Return the result."""
 
     @abc.abstractmethod
-    def evidence(self, result: R) -> Evidence:
+    def evidence(self, result: Result) -> Evidence:
         """Return the finding in words, with its p-value or without."""
 
-    def figures(self, result: R) -> list[CheckFigure]:
+    def figures(self, result: Result) -> list[CheckFigure]:
         """Return the figures."""
         return []
 
-    def tables(self, result: R) -> list[tuple[list[str], list[list[object]], str]]:
+    def tables(self, result: Result) -> list[tuple[list[str], list[list[object]], str]]:
         """Return tables: header, rows, caption."""
         return []
 
-    def to_plain(self, result: R) -> Mapping[str, object]:
+    def to_plain(self, result: Result) -> Mapping[str, object]:
         """Return numbers for ``check.json``, without NaN or infinity."""
         return {}
 
 
-CHECKS: Registry[Check[PyTree]] = Registry(
+CHECKS: Registry[Check] = Registry(
     "checks", field="check", package="hrprob.fitting.checks", requires=("title", "compute", "evidence")
 )
 """All checks."""
@@ -135,7 +134,7 @@ def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
     return CHECKS.register(kind, static=static)
 
 
-def make_checks(written: Sequence[object] | None = None, quick: bool = False) -> tuple[Check[PyTree], ...]:
+def make_checks(written: Sequence[object] | None = None, quick: bool = False) -> tuple[Check, ...]:
     """Return checks in the order of the page: those given by kind or as they are, or all (all quick ones).
 
     Examples

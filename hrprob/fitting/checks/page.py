@@ -20,7 +20,6 @@ import hrprob
 from hrprob import plot
 from hrprob._core.formatting import format_number
 from hrprob._core.records import describe
-from hrprob._core.types import Decoded
 from hrprob.fitting.checks.base import FALSE_ALARMS, TESTED_AT
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment, write_manifest
@@ -43,7 +42,7 @@ def write_checked(
     with staged(out, job="check") as folder:
         write_into(folder, checked, ranking)
         posterior = checked.inputs.posterior
-        facts: dict[str, Decoded] = {
+        facts: dict[str, object] = {
             "program": "hrprob",
             "job": "check",
             "engine": describe(posterior.engine),

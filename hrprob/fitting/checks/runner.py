@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hrprob._core.types import PyTree
 from hrprob.fitting.checks.base import ERROR_RATE, TESTED_AT, Check, Evidence, make_checks
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.io.json_files import finite_tree
@@ -26,8 +25,8 @@ class Checked(NamedTuple):
     """A checked posterior: answer, verdicts and the result of every check."""
 
     inputs: CheckInputs
-    checks: tuple[Check[PyTree], ...]
-    results: Mapping[str, PyTree]  # by kind
+    checks: tuple[Check, ...]
+    results: Mapping[str, object]  # by kind
     answer: Answer
 
     def __repr__(self) -> str:

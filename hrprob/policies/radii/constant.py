@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 
 from hrprob._core.records import record
-from hrprob._core.types import PyTree
 from hrprob.policies.radii.base import Radii, Radius, Width, register
 from hrprob.policies.radii.parameters import RadiusParameters
 from hrprob.problem import Known
@@ -17,16 +16,16 @@ __all__ = ["Constant", "ConstantWidth"]
 
 
 @record()
-class ConstantWidth(Width[tuple[()], PyTree]):
+class ConstantWidth(Width[tuple[()], object]):
     """The same number for every user."""
 
     value: float
 
-    def radii(self, state: tuple[()], learned: PyTree) -> Radii:
+    def radii(self, state: tuple[()], learned: object) -> Radii:
         """Return the number for both."""
         return Radii(jnp.asarray(self.value), jnp.asarray(self.value))
 
-    def xi(self, state: tuple[()], learned: PyTree) -> jax.Array:
+    def xi(self, state: tuple[()], learned: object) -> jax.Array:
         """Return the number."""
         return jnp.asarray(self.value)
 

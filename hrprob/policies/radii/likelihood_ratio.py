@@ -34,7 +34,6 @@ from hrprob.estimation import weighted
 from hrprob.estimation.likelihood_ratio import region
 from hrprob.estimation.likelihood_ratio.plug_in import PlugInState, WeightedPredictive
 from hrprob.estimation.weighted import Belief, Estimates
-from hrprob.noise import Normal
 from hrprob.noise.normal import log_density_of_rounds
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.row_sums import capacity_for
@@ -153,7 +152,7 @@ class LikelihoodRatioWidth(Width[LikelihoodRatioState, GLSEState]):
 
     def radii(self, state: LikelihoodRatioState, learned: GLSEState) -> Radii:
         """Return the radius of the joint set, in the norms of its own information matrices."""
-        radius = region.STRETCH * jnp.sqrt(state.region.squared_radius)
+        radius = region.SLACK * jnp.sqrt(state.region.squared_radius)
         return Radii(radius, radius)
 
     def confidence_sets(self, state: OptimistState[GLSEState]) -> tuple[Estimates, Radii]:
@@ -174,7 +173,7 @@ class LikelihoodRatio(Radius[OptimistParameters]):
 
     def width(self, policy: OptimistParameters, known: Known) -> LikelihoodRatioWidth:
         """Return the width with room for these users."""
-        if not isinstance(known.noise, Normal):
+        if not getattr(known.noise, "sums_suffice", False):
             must = 'must be assumed normal with radius = "likelihood-ratio"'
             remedy = 'sums over a stay do not suffice for other noises; set noise = "normal" to assume it'
             raise InvalidInput("noise", must, known.noise.kind, remedy)

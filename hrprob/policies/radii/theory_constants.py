@@ -12,8 +12,9 @@ from hrprob.estimation.versions import VERSIONS
 from hrprob.noise import Noise
 from hrprob.noise.sub_gaussian import scale_of
 from hrprob.policies.radii.parameters import ConstantsOfSets, OptimistParameters
-from hrprob.problem import Known, Lifetime, RedrawnLevels
+from hrprob.problem import Known
 from hrprob.problem.links.base import as_affine
+from hrprob.problem.objectives.base import counts_rounds
 
 __all__ = [
     "COMPUTED",
@@ -83,9 +84,10 @@ def lipschitz_weights(policy: OptimistParameters, known: Known) -> dict[str, flo
 
 def _computed(policy: OptimistParameters, known: Known) -> LipschitzConstants:
     low, high = known.satisfaction.support
-    if not isinstance(known.objective, Lifetime) or isinstance(known.satisfaction, RedrawnLevels):
-        # Levels that are hidden and kept are covered: the value is a mean of h, whose derivatives are
-        # bounded by the same suprema.
+    levels = known.satisfaction
+    # Levels that are hidden and kept are covered: the value is a mean of h, whose derivatives are bounded by the
+    # same suprema.
+    if not counts_rounds(known.objective) or not (levels.seen or levels.value_is_mean):
         remedy = (
             "the constants bound the derivatives of h, and the value of an action is another function here"
         )

@@ -28,7 +28,12 @@ __all__ = [
 
 
 class Contexts(Protocol):
-    """What the engine asks of a kind of contexts."""
+    """What the engine asks of a kind of contexts.
+
+    Two further attributes may be left out: ``drawn_by_action``, whether actions are drawn one by one, so that a single
+    action has the same distribution as any; and ``finite_sets`` (sets, actions, d), where each user has one of finitely
+    many context sets, drawn at random.
+    """
 
     kind: ClassVar[str]
 
@@ -59,6 +64,7 @@ class NormalVectors:
     """
 
     kind: ClassVar[str]
+    drawn_by_action: ClassVar[bool] = True
     actions: int = 20
 
     def __post_init__(self) -> None:

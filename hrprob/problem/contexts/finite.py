@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.random_numbers import Purpose, Source
@@ -40,6 +41,12 @@ class Finite:
     def __post_init__(self) -> None:
         sets = read_context_sets(self.sets) if isinstance(self.sets, str | Path) else self.sets
         set_frozen(self, sets=check_contexts("sets", sets, "set"))
+
+    @property
+    def finite_sets(self) -> np.ndarray:
+        """The sets: every user has one of them."""
+        sets: np.ndarray = self.sets
+        return sets
 
     @property
     def actions(self) -> int:

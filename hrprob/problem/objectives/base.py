@@ -13,11 +13,15 @@ from hrprob._core.registry import Registry
 from hrprob._core.types import Numbers
 from hrprob.noise import Noise
 
-__all__ = ["OBJECTIVES", "Objective", "register", "total"]
+__all__ = ["OBJECTIVES", "Objective", "counts_rounds", "register", "total"]
 
 
 class Objective(Protocol):
-    """What the engine and the policies ask of an objective."""
+    """What the engine and the policies ask of an objective.
+
+    One under which every round earns 1, so that values are expected lifetimes, says so by ``counts_rounds = True``; see
+    :func:`counts_rounds`.
+    """
 
     kind: ClassVar[str]
     unit: ClassVar[str]
@@ -40,6 +44,18 @@ OBJECTIVES: Registry[Objective] = Registry(
 def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
     """Make a class a kind of objective, as :meth:`hrprob._core.registry.Registry.register` does."""
     return OBJECTIVES.register(kind, static=static)
+
+
+def counts_rounds(objective: Objective) -> bool:
+    """Say whether the value of an action is its expected lifetime itself, which the paper's theory is about.
+
+    Examples
+    --------
+    >>> from hrprob.problem.objectives import Lifetime, Reward
+    >>> counts_rounds(Lifetime()), counts_rounds(Reward())
+    (True, False)
+    """
+    return bool(getattr(objective, "counts_rounds", False))
 
 
 @float64

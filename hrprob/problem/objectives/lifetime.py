@@ -24,6 +24,7 @@ class Lifetime:
 
     kind: ClassVar[str]
     unit: ClassVar[str] = "rounds"
+    counts_rounds: ClassVar[bool] = True
 
     def earning(self, u: Numbers, w: Numbers, noise: Noise) -> Numbers:
         """Return 1: every round counts as one."""
