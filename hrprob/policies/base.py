@@ -127,6 +127,8 @@ class Policy(Generic[State]):
     knows_truth: ClassVar[bool] = False
     # Whether it learns nothing because it knows the truth: comparisons give its regret and do not test it.
     is_oracle: ClassVar[bool] = False
+    # Whether its programs are faster where the arrays of one trial lie together: those of many draws or rows.
+    trials_apart: ClassVar[bool] = False
     # The design of data sets that it can stand for in diagnostics; none by default.
     design: ClassVar[str] = ""
 

@@ -19,7 +19,7 @@ NumPyro is imported when such a policy is made, not with this module: a run of o
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -87,6 +87,8 @@ class BayesLearner(Learner[BayesState]):
         engines fit when a user has left, so that the choices within a stay differ by the draw alone
         and its outcomes count from the next fit on.
     """
+
+    trials_apart: ClassVar[bool] = True
 
     engine: AsWritten = dataclasses.field(default="laplace", kw_only=True)
     model: AsWritten = dataclasses.field(default="gaussian", kw_only=True)
