@@ -2,29 +2,44 @@
 
 ::
 
-    python -m tests.kills [--times 50] [--signals 25] [--seed 0] [run suite sweep reproduce]
+    python -m tests.kills [--times 50] [--signals 5] [--seed 0] [run suite sweep diagnose reproduce]
 
-Every command is played once without interruption. Then, ``--times`` times: it is started, killed (−9, all its
-processes) at a random moment, and repeated with ``--resume`` until it ends; all arrays of the result must be
-the same, to the bit, and nothing else may be left. ``--signals`` times each it gets SIGTERM or SIGINT, and
-must end with exit code 143 or 130. Chunks are written as soon as they are finished, not every half minute.
-Prints a line per command; the exit code is 1 if anything differs.
+Every command is played without interruption first. Then, ``--times`` times: it is started, killed (−9, all its
+processes) at up to three random moments, each time repeated with ``--resume``, until it ends; all arrays of the result
+must be the same, to the bit, and nothing else may be left. ``--signals`` times each it gets SIGTERM or
+SIGINT, and must end with exit code 143 or 130.
+
+The configurations are small, chunks are written as soon as they are finished, the suite has three policies and the
+diagnosis the diagnostics that share data sets, on few of them. A command is a fork of this process, which has imported
+everything and computed nothing: moments are those of the work, not of the imports. Prints a line per command;
+the exit code is 1 if anything differs.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import matplotlib.pyplot  # noqa: F401 (imported once, for all forks)
 import numpy as np
 import xarray
+
+import hrprob.comparison.play
+import hrprob.diagnostics.experiment
+import hrprob.io.chunks
+import hrprob.io.run
+import hrprob.reproduce.play
+import hrprob.sweeps.play
+from hrprob.cli import console_main
+from hrprob.diagnostics.base import make_diagnostics
+from hrprob.diagnostics.study import Sizes
 
 CONFIGURATION = """
 [problem]
@@ -48,24 +63,99 @@ SWEEP = """
 """
 COMMANDS = {
     "run": ["run", "run.toml"],
+    "suite": ["suite", "--only", "d2", "--only", "two-actions", "--users", "2000", "--trials", "40"],
     "sweep": ["sweep", "sweep.toml"],
-    "suite": ["suite", "--only", "d2", "--only", "two-actions", "--users", "500", "--trials", "4"],
+    "diagnose": ["diagnose", "run.toml", "--quick", "--policy", "hr-ucb"],
     "reproduce": ["reproduce", "--panel", "c", "--users", "500", "--trials", "4"],
 }
-# The command line, but chunks are written whenever they are finished.
-PROGRAM = "import hrprob.io.chunks as c; c.EVERY = 0.0; from hrprob.cli import console_main; console_main()"
+POLICIES = ("hr-ucb-released", "greedy", "linucb")
+DIAGNOSTICS = ("calibration", "truth")
+SIZES = Sizes(
+    sets=64,
+    users=(10, 20),
+    draws=40,
+    every_engine=False,
+    other_users=10,
+    replications=64,
+    fits=4,
+    rounds=32,
+    design_users=40,
+    truth_sets=64,
+    truth_users=(10, 20),
+    refit=1.5,
+)
 ENDS = {signal.SIGTERM: (143, -signal.SIGTERM), signal.SIGINT: (130, -signal.SIGINT)}
 
 
+class Child:
+    """A command in a process group of its own."""
+
+    def __init__(self, folder, arguments):
+        self.said = Path(folder, "stderr.txt")
+        self.process = os.fork()
+        if not self.process:
+            run_in_child(folder, self.said, arguments)
+        # Here too: it may be killed before it has done so itself.
+        with contextlib.suppress(OSError):
+            os.setpgid(self.process, self.process)
+
+    def wait(self, seconds=None):
+        """Return the exit code; None if it does not end in this time."""
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            process, status = os.waitpid(self.process, 0 if end is None else os.WNOHANG)
+            if process:
+                return os.waitstatus_to_exitcode(status)
+            if end is not None and time.monotonic() > end:
+                return None
+            time.sleep(0.005)
+
+
+def run_in_child(folder, said, arguments):
+    """Become the command; never return."""
+    try:
+        os.setpgid(0, 0)
+        os.chdir(folder)
+        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        make_smaller()
+        sys.argv = ["hrprob", *arguments]
+        console_main()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code or 0
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+        code = 1
+    os._exit(code)
+
+
+def make_smaller():
+    """Let chunks be written whenever they are finished; have three policies, few diagnostics, and small ones."""
+    hrprob.io.chunks.EVERY = 0.0
+    whole = hrprob.comparison.play.problems
+
+    def problems(**options):
+        return {
+            name: one.replace(policies={kind: one.policies[kind] for kind in POLICIES})
+            for name, one in whole(**options).items()
+        }
+
+    hrprob.comparison.play.problems = problems
+    hrprob.diagnostics.experiment.QUICK = SIZES
+    hrprob.diagnostics.runner.make_diagnostics = lambda written: make_diagnostics(DIAGNOSTICS)
+
+
 def start(folder, command, out, *options):
-    arguments = [sys.executable, "-c", PROGRAM, *command, "--out", str(out), "--quiet", *options]
-    return subprocess.Popen(arguments, cwd=folder, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    return Child(folder, [*command, "--out", str(out), "--quiet", *options])
 
 
 def arrays(out):
     """Return all arrays of a result as bytes, but for times."""
     found = {}
-    for file in sorted([*out.glob("results.nc"), *out.glob("parts/*.nc")]):
+    for file in sorted([*out.glob("*.nc"), *out.glob("parts/*.nc")]):
         with xarray.open_datatree(file, engine="h5netcdf") as tree:
             for node in tree.subtree:
                 for name, values in node.to_dataset().drop_vars("seconds", errors="ignore").variables.items():
@@ -85,81 +175,81 @@ def belongs_together(out):
 
 
 def kill_and_resume(folder, command, seconds, rng, wanted):
-    """Return whether a killed and resumed command left the wanted arrays and nothing else."""
+    """Return whether a command killed and resumed left the wanted arrays and nothing else, and how often it was killed."""
     place = Path(tempfile.mkdtemp(dir=folder))
-    out, options, left = place / "out", [], 3
+    out, options, kills = place / "out", [], 0
     while True:
-        process = start(folder, command, out, *options)
-        if left:
-            left -= 1
-            try:
-                process.communicate(timeout=rng.uniform(0.0, seconds))
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
-                assert not out.exists() or belongs_together(out)
-                options = ["--resume"]
-                continue
-        error = process.communicate()[1]
-        break
-    good = process.returncode == 0 and arrays(out) == wanted and belongs_together(out)
+        child = start(folder, command, out, *options)
+        code = child.wait(rng.uniform(0.0, seconds) if kills < 3 else None)
+        if code is not None:
+            break
+        os.killpg(child.process, signal.SIGKILL)
+        child.wait()
+        kills += 1
+        assert not out.exists() or belongs_together(out)
+        options = ["--resume"]
+    good = code == 0 and arrays(out) == wanted and belongs_together(out)
     good = good and [path.name for path in place.iterdir()] == ["out"]
     if not good:
-        print(f"{command[0]}: exit code {process.returncode}; {error}", file=sys.stderr)
+        print(f"{command[0]}: exit code {code}; {child.said.read_text()}", file=sys.stderr)
     shutil.rmtree(place)
-    return good
+    return good, kills
 
 
 def stop(folder, command, seconds, rng, number):
     """Return whether a command that gets a signal ends as it should; None if it ended before."""
     place = Path(tempfile.mkdtemp(dir=folder))
-    process = start(folder, command, place / "out")
-    time.sleep(rng.uniform(0.2 * seconds, seconds))
-    if process.poll() is None:
-        process.send_signal(number)
-    error = process.communicate()[1]
-    code, ended = process.returncode, (place / "out").exists()
+    child = start(folder, command, place / "out")
+    code = child.wait(rng.uniform(0.2 * seconds, seconds))
+    if code is None:
+        os.kill(child.process, number)
+        code = child.wait()
+    ended = (place / "out").exists()
     shutil.rmtree(place)
     if code == 0 and ended:
         return None
     if code not in ENDS[number]:
-        print(f"{command[0]}: signal {number}, exit code {code}; {error}", file=sys.stderr)
+        print(f"{command[0]}: signal {number}, exit code {code}; {child.said.read_text()}", file=sys.stderr)
     return code in ENDS[number]
+
+
+def series(folder, name, asked, rng):
+    """Play the series of one command, print its line, and return whether all went well."""
+    command = COMMANDS[name]
+    # Twice: the first compiles, and the second says how long it takes.
+    for turn in range(2):
+        began = time.perf_counter()
+        child = start(folder, command, folder / f"{name}-{turn}")
+        assert child.wait() == 0, child.said.read_text()
+        seconds = time.perf_counter() - began
+    wanted = arrays(folder / f"{name}-0")
+    same = wanted == arrays(folder / f"{name}-1")
+    found = [kill_and_resume(folder, command, seconds, rng, wanted) for _ in range(asked.times)]
+    good, kills = sum(one for one, _ in found), sum(count for _, count in found)
+    ends = [stop(folder, command, seconds, rng, kind) for kind in ENDS for _ in range(asked.signals)]
+    ended = [one for one in ends if one is not None]
+    print(
+        f"{name} ({seconds:.1f} s): {good} of {asked.times} killed and resumed with the same bits ({kills} kills); "
+        f"{sum(ended)} of {len(ended)} stopped with the right exit code "
+        f"({len(ends) - len(ended)} ended before); repeated: {'same' if same else 'not the same'}",
+        flush=True,
+    )
+    return same and good == asked.times and all(ended)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("commands", nargs="*", default=list(COMMANDS))
-    for name, default in (("times", 50), ("signals", 25), ("seed", 0)):
+    for name, default in (("times", 50), ("signals", 5), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     (folder / "run.toml").write_text(CONFIGURATION)
     (folder / "sweep.toml").write_text(CONFIGURATION.replace("20000", "1000") + SWEEP)
-    rng, failed = random.Random(asked.seed), False
-    for name in asked.commands:
-        command = COMMANDS[name]
-        # Twice: the first compiles, and the second says how long it takes.
-        for turn in range(2):
-            began = time.perf_counter()
-            process = start(folder, command, folder / f"{name}-{turn}")
-            error = process.communicate()[1]
-            assert process.returncode == 0, error
-            seconds = time.perf_counter() - began
-        wanted = arrays(folder / f"{name}-0")
-        same = wanted == arrays(folder / f"{name}-1")
-        good = sum(kill_and_resume(folder, command, seconds, rng, wanted) for _ in range(asked.times))
-        ends = [stop(folder, command, seconds, rng, kind) for kind in ENDS for _ in range(asked.signals)]
-        ended = [one for one in ends if one is not None]
-        print(
-            f"{name}: {good} of {asked.times} killed and resumed with the same bits; "
-            f"{sum(ended)} of {len(ended)} stopped with the right exit code "
-            f"({len(ends) - len(ended)} ended before); repeated: {'same' if same else 'not the same'}",
-            flush=True,
-        )
-        failed = failed or not same or good < asked.times or not all(ended)
+    rng = random.Random(asked.seed)
+    good = [series(folder, name, asked, rng) for name in asked.commands]
     shutil.rmtree(folder)
-    sys.exit(int(failed))
+    sys.exit(int(not all(good)))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class InvalidInput(ValueError):
 
     def __init__(self, field: str, must: str, got: object, remedy: str) -> None:
         self.field, self.must, self.got, self.remedy = field, must, got, remedy
-        super().__init__(f"`{field}` {must}, got {_show(got)}: {remedy}")
+        super().__init__(printable(f"`{field}` {must}, got {_show(got)}: {remedy}"))
 
     def __reduce__(self) -> tuple[Callable[[str, str, str, str], InvalidInput], tuple[str, str, str, str]]:
         # Another process raised it, and this one reports it: the value itself may not travel, its text does.
@@ -47,6 +47,19 @@ class InvalidInput(ValueError):
     def within(self, parent: str) -> InvalidInput:
         """Return the same error with the field named inside ``parent``."""
         return InvalidInput(f"{parent}.{self.field}", self.must, self.got, self.remedy)
+
+
+def printable(text: str) -> str:
+    r"""Return a text with escapes for what a terminal would not print but obey; lines stay lines.
+
+    Examples
+    --------
+    >>> printable("a \x1b[31mred name")
+    'a \\x1b[31mred name'
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in text)
 
 
 class _Shown(str):

@@ -14,6 +14,8 @@ from hrprob.cli.shared import (
     add_json,
     add_out,
     add_quiet,
+    add_resume,
+    add_scheduler,
     import_modules,
     named_as_options,
     own_kinds,
@@ -50,6 +52,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "{model = ..., prior = ..., link = {offset = ...}, bounds = {phi = ...}, contexts = 0.5, user_effect = 0.4}",
     )
     parser.add_argument("--quick", action="store_true", help="few data sets: to see that it works")
+    add_scheduler(parser)
+    add_resume(parser)
     add_quiet(parser, "no progress and no verdicts")
     add_json(parser)
     add_import(parser)
@@ -74,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> None:
     # Without --engine an error about the engine is one about the policy's own.
     asked = () if engine is None else ("engine",)
     fit_as = None if arguments.fit_as is None else kind_or_table("--fit-as", arguments.fit_as)
-    with named_as_options(*asked, "fit_as", policy="policy"):
+    with named_as_options(*asked, "fit_as", "scheduler", policy="policy"):
         diagnosis = diagnose_experiment(
             experiment,
             out,
@@ -85,6 +89,10 @@ def _run(arguments: argparse.Namespace) -> None:
             command=sys.argv,
             say=progress_printer(arguments),
             progress=shows_progress(arguments),
+            scheduler=arguments.scheduler,
+            modules=arguments.modules,
+            prepare=prepare_jax,
+            resume=arguments.resume,
         )
     say("")
     for line in diagnosis.answer.lines():

@@ -151,8 +151,9 @@ def _left(error: BaseException) -> str:
 
 def _fail(message: str, status: int) -> int:
     # One line without control characters, whatever the message quotes.
-    signs = (sign if sign.isprintable() else ascii(sign)[1:-1] for sign in " ".join(message.split()))
-    print("hrprob:", "".join(signs), file=sys.stderr)
+    from hrprob._core.errors import printable
+
+    print("hrprob:", printable(" ".join(message.split())), file=sys.stderr)
     return status
 
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hrprob import plot
+from hrprob._core.records import describe
 from hrprob._core.types import Decoded
 from hrprob.diagnostics.base import Diagnostic
+from hrprob.diagnostics.replications import Replications
 from hrprob.diagnostics.report import draw_figures, write_data, write_summary
 from hrprob.diagnostics.runner import Diagnosis, diagnose
-from hrprob.diagnostics.study import DEFAULT, QUICK, make_study
+from hrprob.diagnostics.study import DEFAULT, QUICK, Sizes, Study, make_study
 from hrprob.io import config
-from hrprob.io.staging import staged
+from hrprob.io.chunks import ArrayFolder
+from hrprob.io.staging import reserved, staged_at
+from hrprob.io.unfinished import fingerprint, unfinished
+from hrprob.scheduling.opening import open_scheduler
+from hrprob.simulation.tasks import JobRunner, Scheduler
 
 __all__ = ["diagnose_experiment"]
 
@@ -29,6 +36,10 @@ def diagnose_experiment(
     command: list[str] | None = None,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
+    scheduler: str | Scheduler | None = None,
+    modules: Sequence[str] = (),
+    prepare: Callable[[], object] | None = None,
+    resume: bool = False,
 ) -> Diagnosis:
     """Run all diagnostics on an experiment and write report, data and figures into the folder ``out``.
 
@@ -52,6 +63,19 @@ def diagnose_experiment(
         Called with one line of text about what is being done.
     progress : bool
         Show progress.
+    scheduler : str, optional
+        Where data sets are played and fitted: by default in this process; ``"local"`` or ``"local:4"`` in processes of
+        this machine, ``"tcp://host:8786"`` on a Dask cluster. The results are the same, to the bit.
+    modules, prepare
+        What workers import and call first; see :func:`~hrprob.scheduling.opening.open_scheduler`.
+    resume : bool
+        Go on with what an interrupted call with the same arguments left; finished data sets and fits are not
+        made again.
+
+    Raises
+    ------
+    InvalidInput
+        If ``resume`` finds what another call left, with the differences.
     """
     wall, cpu = time.perf_counter(), time.process_time()
     study = make_study(
@@ -62,20 +86,26 @@ def diagnose_experiment(
         seed=experiment.seed,
         fit_as=fit_as,
     )
-    with staged(out, job="diagnose") as folder:
+    sizes = QUICK if quick else DEFAULT
+    plan = {
+        "job": "diagnose",
+        "configuration": config.resolved(experiment),
+        "policy": describe(study.policy),
+        "engine": describe(study.engine),
+        "fit_as": dict(fit_as or {}),
+        "sizes": dataclasses.asdict(sizes),
+    }
+    with (
+        reserved(out, "diagnose") as destination,
+        unfinished(destination, plan, resume=resume) as finished,
+        staged_at(destination, "diagnose") as folder,
+        open_scheduler(scheduler, modules=modules, prepare=prepare) as opened,
+    ):
         if quick:
             say("QUICK: too few data sets to detect small differences; this shows that it works.")
-        with plot.save_in_background() as save:
-
-            def draw(diagnostic: Diagnostic, result: object) -> None:
-                # Figures are drawn while diagnostics that take longer still run.
-                for name, figure in draw_figures(diagnostic, result):
-                    save(figure, folder, name)
-
-            diagnosis = diagnose(
-                study, QUICK if quick else DEFAULT, say=say, progress=progress, finished=draw
-            )
-            write_data(folder, diagnosis)  # while the last figures are being written
+        store = ArrayFolder(finished / "jobs", fingerprint(plan))
+        runner = Replications(None if scheduler is None else opened, store)
+        diagnosis = _diagnose_into(folder, study, sizes, runner, say, progress)
         facts = {
             "quick": quick,
             "fit_as": dict(fit_as or {}),
@@ -85,4 +115,25 @@ def diagnose_experiment(
             "cpu_seconds": time.process_time() - cpu,
         }
         write_summary(folder, diagnosis, facts, quick)
+    return diagnosis
+
+
+def _diagnose_into(
+    folder: Path,
+    study: Study,
+    sizes: Sizes,
+    runner: JobRunner,
+    say: Callable[[str], None],
+    progress: bool,
+) -> Diagnosis:
+    """Run all diagnostics and write figures and data into a folder."""
+    with plot.save_in_background() as save:
+
+        def draw(diagnostic: Diagnostic, result: object) -> None:
+            # Figures are drawn while diagnostics that take longer still run.
+            for name, figure in draw_figures(diagnostic, result):
+                save(figure, folder, name)
+
+        diagnosis = diagnose(study, sizes, say=say, progress=progress, finished=draw, runner=runner)
+        write_data(folder, diagnosis)  # while the last figures are being written
     return diagnosis

@@ -28,6 +28,7 @@ import numpy as np
 from hrprob._core.records import describe, with_fields
 from hrprob._core.types import PyTree
 from hrprob.diagnostics.mismatch import Mismatch, add_user_effect, scale_contexts
+from hrprob.diagnostics.one_fit import OneFitJob
 from hrprob.diagnostics.posteriors import Posteriors, checkpoints, posteriors
 from hrprob.diagnostics.progress import Steps
 from hrprob.diagnostics.study import REFERENCE, Sizes, Study
@@ -35,11 +36,11 @@ from hrprob.diagnostics.truths import draw_truths
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import ENGINES, make_engine
 from hrprob.estimation.posterior.target import Target
-from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
 from hrprob.fitting.table import Table
 from hrprob.problem import Problem
 from hrprob.simulation.data_sets import DataSets, gather
+from hrprob.simulation.tasks import JobRunner, SideBySide
 from hrprob.simulation.truths import Truths
 
 __all__ = ["AT_TRUTH", "INPUTS", "OVER_PRIOR", "FittedDataSets", "SharedInputs", "table_of"]
@@ -93,10 +94,13 @@ class SharedInputs:
         How much is simulated and fitted.
     steps : Steps
         Where progress is reported.
+    runner : JobRunner
+        Where data sets are played and fitted.
     """
 
-    def __init__(self, study: Study, sizes: Sizes, steps: Steps) -> None:
+    def __init__(self, study: Study, sizes: Sizes, steps: Steps, runner: JobRunner | None = None) -> None:
         self.study, self.sizes, self._steps = study, sizes, steps
+        self.runner = runner or SideBySide()
         self._made: dict[_MadeOnce[PyTree], Future[PyTree]] = {}
         self._lock = threading.Lock()
 
@@ -143,7 +147,8 @@ class SharedInputs:
     @_MadeOnce
     def over_prior(self) -> FittedDataSets:
         """Data sets with truths drawn from the prior, and their posteriors by the engine in use."""
-        return self._fitted_over_prior(self.study.problem, self.study.truth_target, self.study.mismatch)
+        study = self.study
+        return self._fitted_over_prior(study.problem, study.truth_target, study.mismatch, OVER_PRIOR)
 
     @_MadeOnce
     def over_prior_of_model(self) -> FittedDataSets:
@@ -156,14 +161,14 @@ class SharedInputs:
         zero = np.zeros(problem.dimension)
         parts = {"link": target.setting.link, "bounds": target.setting.bounds, "theta": zero, "phi": zero}
         changed = with_fields(problem, noise=target.model.noise, **(parts if self.study.fitted_as else {}))
-        return self._fitted_over_prior(changed, target, Mismatch(target))
+        return self._fitted_over_prior(changed, target, Mismatch(target), f"{OVER_PRIOR} of the model")
 
     @_MadeOnce
     def at_truth(self) -> FittedDataSets:
         """Data sets at the problem's own truth, and their posteriors by the engine in use."""
         study, users, data = self.study, self.sizes.truth_users, self._data_at_truth
         with self.step(f"{study.engine.kind}: posteriors {AT_TRUTH}"):
-            followed = self.fit_each(study.engine, data, users, scale=study.mismatch.contexts)
+            followed = self.fit_each(study.engine, data, users, AT_TRUTH, scale=study.mismatch.contexts)
         return FittedDataSets(study.problem, data, users, followed)
 
     @_MadeOnce
@@ -178,20 +183,33 @@ class SharedInputs:
         """The posterior of one data set by the reference sampler."""
         engine, table = self.reference_engine, self.one_data_set
         with self.step(f"{engine.kind} on one data set of {len(table)} rounds"):
-            return self._fit_one(engine, table)
+            return self.fit_one(f"{engine.kind} on one data set", [(engine, self.study.target)])[0]
 
     @_MadeOnce
     def engine_posteriors(self) -> dict[str, Posterior]:
         """The posterior of one data set by each engine other than the reference sampler."""
-        engines, table = (self.study.engine, *self.other_engines), self.one_data_set
-        reference = self.reference_engine.kind
+        reference, table = self.reference_engine.kind, self.one_data_set
+        engines = [one for one in (self.study.engine, *self.other_engines) if one.kind != reference]
         with self.step(f"engines on one data set of {len(table)} rounds"):
-            return {one.kind: self._fit_one(one, table) for one in engines if one.kind != reference}
+            fitted = self.fit_one("engines on one data set", [(one, self.study.target) for one in engines])
+        return {one.kind: posterior for one, posterior in zip(engines, fitted, strict=True)}
+
+    def fit_one(self, name: str, fits: Sequence[tuple[Engine, Target]]) -> list[Posterior]:
+        """Return the posterior of the one data set by each engine and target; ``name`` is that of the step."""
+        seed = self.study.seed_for("one data set")
+        jobs = [OneFitJob(self.one_data_set, engine, target, seed) for engine, target in fits]
+        return list(self.runner.run(name, jobs))
 
     def fit_each(
-        self, engine: Engine, data: DataSets, users: Sequence[int], follow: bool = True, scale: float = 1.0
+        self,
+        engine: Engine,
+        data: DataSets,
+        users: Sequence[int],
+        which: str,
+        follow: bool = True,
+        scale: float = 1.0,
     ) -> dict[int, Posteriors]:
-        """Return posteriors of data sets after some numbers of users.
+        """Return posteriors of data sets after some numbers of users; ``which`` data sets, in words.
 
         With ``follow`` a streaming engine is examined more often, at :func:`.posteriors.checkpoints`. An
         engine that is not streaming is fitted to the first data sets only, with shorter settings. ``scale``
@@ -208,7 +226,16 @@ class SharedInputs:
             engine = engine.for_many_data_sets()
             rows = type(rows)(*(leaf[: self.sizes.sampler_sets] for leaf in rows))
         draws, seed = self.sizes.draws, self.study.seed_for("posteriors")
-        fitted = posteriors(engine, self.study.target, rows, stops, draws=draws, seed=seed)
+        fitted = posteriors(
+            engine,
+            self.study.target,
+            rows,
+            stops,
+            draws=draws,
+            seed=seed,
+            runner=self.runner,
+            name=f"{engine.kind}: posteriors {which}",
+        )
         return dict(zip(stops, fitted, strict=True))
 
     @_MadeOnce
@@ -219,10 +246,21 @@ class SharedInputs:
         seed = self.study.seed_for("data at the truth")
         title = f"{self.study.policy.kind}: {sets} data sets {AT_TRUTH}"
         with self.step(title, users * sets) as served:
-            data = gather(problem, self.study.policy, truths, users=users, seed=seed, report=served)
+            data = gather(
+                problem,
+                self.study.policy,
+                truths,
+                users=users,
+                seed=seed,
+                report=served,
+                runner=self.runner,
+                name=f"data sets {AT_TRUTH}",
+            )
         return add_user_effect(problem, data, self.study.mismatch.user_effect, seed)
 
-    def _fitted_over_prior(self, problem: Problem, source: Target, mismatch: Mismatch) -> FittedDataSets:
+    def _fitted_over_prior(
+        self, problem: Problem, source: Target, mismatch: Mismatch, which: str
+    ) -> FittedDataSets:
         """Return data sets with truths drawn from the prior of ``source``, and their posteriors."""
         study, sizes = self.study, self.sizes
         prior, setting = source.prior, source.setting
@@ -231,25 +269,20 @@ class SharedInputs:
         title = f"{study.policy.kind}: {sizes.sets} data sets {OVER_PRIOR}"
         with self.step(title, users * sizes.sets) as served:
             data = gather(
-                problem, study.policy, truths, users=users, seed=seed, fresh=sizes.points, report=served
+                problem,
+                study.policy,
+                truths,
+                users=users,
+                seed=seed,
+                fresh=sizes.points,
+                report=served,
+                runner=self.runner,
+                name=f"data sets {which}",
             )
         data = add_user_effect(problem, data, mismatch.user_effect, seed)
         with self.step(f"{study.engine.kind}: posteriors {OVER_PRIOR}"):
-            followed = self.fit_each(study.engine, data, sizes.users, scale=mismatch.contexts)
+            followed = self.fit_each(study.engine, data, sizes.users, which, scale=mismatch.contexts)
         return FittedDataSets(problem, data, sizes.users, followed)
-
-    def _fit_one(self, engine: Engine, table: Table) -> Posterior:
-        target, seed = self.study.target, self.study.seed_for("one data set")
-        setting = target.setting
-        return fit(
-            table,
-            engine,
-            model=target.model,
-            prior=target.prior,
-            seed=seed,
-            link=setting.link,
-            bounds=setting.bounds,
-        )
 
 
 # The steps of the progress bar behind each input.

@@ -35,13 +35,14 @@ from hrprob.diagnostics.base import Diagnostic, Page, ReportFigure, Verdict, reg
 from hrprob.diagnostics.drawing import plot_pit
 from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.inputs import SharedInputs
-from hrprob.diagnostics.model_comparison import MODELS, compare_models, fit_models, log_likelihood_tree
+from hrprob.diagnostics.model_comparison import MODELS, compare_models, log_likelihood_tree
 from hrprob.diagnostics.power import ERROR_RATE
+from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive
 from hrprob.fitting.checks.leaving_out import pareto_weights
 from hrprob.fitting.checks.predictions import detectable_scale
-from hrprob.models import Setting
+from hrprob.models import Setting, make_model
 from hrprob.numerics.power import detectable_difference
 from hrprob.numerics.uniformity import dependent_uniformity_p_value
 
@@ -250,11 +251,11 @@ def _fit_other_models(inputs: SharedInputs) -> dict[str, xarray.DataTree]:
     """Return draws and pointwise log likelihoods of the models that the one in use is compared with."""
     target, table = inputs.study.target, inputs.one_data_set
     with inputs.step(f"models on one data set of {len(table)} rounds"):
-        models = {name: MODELS[name] for name in inputs.sizes.models if name != target.model.kind}
-        sampler = inputs.reference_settings | {"chains": 2, "depth": 6}
-        seed = inputs.study.seed_for("one data set")
-        fitted = fit_models(table, target.setting, models, sampler, seed, target.prior)
-        return {name: log_likelihood_tree(posterior) for name, posterior in fitted.items()}
+        names = [name for name in inputs.sizes.models if name != target.model.kind]
+        sampler = make_engine(inputs.reference_settings | {"chains": 2, "depth": 6})
+        targets = [Target(make_model(MODELS[name]), target.prior, target.setting) for name in names]
+        fitted = inputs.fit_one("models on one data set", [(sampler, one) for one in targets])
+        return {name: log_likelihood_tree(one) for name, one in zip(names, fitted, strict=True)}
 
 
 def model_verdict(comparison: xarray.Dataset) -> Verdict:

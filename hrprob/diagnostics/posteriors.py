@@ -8,15 +8,14 @@ used through its protocol alone, so that tests can replace a sound engine by a f
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob._core.parallel import side_by_side
-from hrprob._core.precision import float64
+from hrprob._core.precision import double_precision, float64
 from hrprob._core.types import Array, PyTree
 from hrprob.estimation.posterior.base import Engine, StreamingEngine
 from hrprob.estimation.posterior.inference import fit_engine
@@ -24,8 +23,10 @@ from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Data, first_rows, pad
 from hrprob.numerics.control_flow import once
 from hrprob.policies.bayes import refit_times
+from hrprob.simulation.checkpoints import ChunkStore
+from hrprob.simulation.tasks import JobRunner, SideBySide, pack_tree, unpack_tree
 
-__all__ = ["Posteriors", "checkpoints", "draws_of", "moments_of", "posteriors"]
+__all__ = ["FitJob", "Posteriors", "checkpoints", "draws_of", "moments_of", "posteriors"]
 
 # Rows of data and data sets that are fitted side by side at most.
 _ROWS_AT_ONCE = 2**13
@@ -62,6 +63,8 @@ def posteriors(
     draws: int = 500,
     seed: int = 0,
     report: Callable[[int], None] = lambda sets: None,
+    runner: JobRunner | None = None,
+    name: str = "posteriors",
 ) -> list[Posteriors]:
     """Fit ``engine`` to each data set and return draws, after each of some numbers of users.
 
@@ -81,23 +84,68 @@ def posteriors(
         Seed of the engine.
     report : callable
         Called now and then with the number of data sets that were fitted since the last call.
+    runner : JobRunner, optional
+        Where the data sets are fitted; by default in threads of this process.
+    name : str
+        The name of this step, for the runner.
     """
     sets, stops = data.x.shape[0], tuple(int(number) for number in users)
     size = min(sets, _SETS_AT_ONCE, max(1, _ROWS_AT_ONCE // stops[-1]))
 
-    def fit_batch(first: int) -> list[Posteriors]:
-        numbers = np.arange(first, first + size)
-        keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.key(seed), number))(numbers)
+    def job(first: int) -> FitJob:
         # The last batch is filled up with copies of the last data set, so that all have one shape.
-        picks = np.minimum(numbers, sets - 1)
-        batch = jax.tree.map(lambda leaf: jnp.asarray(leaf[picks, : stops[-1]]), data)
-        z = _draws_of_each(engine, target, batch, keys, stops, draws)
-        theta, phi = (np.asarray(leaf)[: sets - first] for leaf in target.coefficients(z))
-        report(len(theta))
-        return [Posteriors(theta[:, stop], phi[:, stop]) for stop in range(len(stops))]
+        numbers = np.arange(first, first + size)
+        batch = jax.tree.map(lambda leaf: np.asarray(leaf)[np.minimum(numbers, sets - 1), : stops[-1]], data)
+        return FitJob(engine, target, batch, numbers, sets, stops, draws, seed)
 
-    batches = list(side_by_side(fit_batch, range(0, sets, size)))
+    jobs = [job(first) for first in range(0, sets, size)]
+    batches = list((runner or SideBySide()).run(name, jobs, report))
     return [jax.tree.map(lambda *leaves: np.concatenate(leaves), *one) for one in zip(*batches, strict=True)]
+
+
+class FitJob(NamedTuple):
+    """Some data sets that an engine is fitted to side by side; the arguments are those of :func:`posteriors`."""
+
+    engine: Engine
+    target: Target
+    data: Data  # of this batch
+    numbers: np.ndarray  # of its data sets
+    sets: int  # of all batches
+    stops: tuple[int, ...]
+    draws: int
+    seed: int
+
+    @property
+    def size(self) -> int:
+        """How many data sets it has."""
+        return int(np.sum(self.numbers < self.sets))
+
+    def play(
+        self,
+        *,
+        workers: int | None = None,
+        report: Callable[[int], None] = lambda sets: None,
+        store: ChunkStore | None = None,
+    ) -> list[Posteriors]:
+        """Fit them in this thread; return draws after each number of users."""
+        with double_precision():
+            keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.key(self.seed), number))(
+                self.numbers
+            )
+            batch = jax.tree.map(jnp.asarray, self.data)
+            z = _draws_of_each(self.engine, self.target, batch, keys, self.stops, self.draws)
+            theta, phi = (np.asarray(leaf)[: self.size] for leaf in self.target.coefficients(z))
+        report(self.size)
+        return [Posteriors(theta[:, stop], phi[:, stop]) for stop in range(len(self.stops))]
+
+    def pack(self, result: list[Posteriors]) -> dict[str, np.ndarray]:
+        """Return the draws as arrays by name."""
+        return pack_tree(result)
+
+    def unpack(self, arrays: Mapping[str, np.ndarray]) -> list[Posteriors]:
+        """Return the draws that were packed."""
+        nothing: PyTree = 0
+        return unpack_tree([Posteriors(nothing, nothing) for _ in self.stops], arrays)
 
 
 @functools.partial(jax.jit, static_argnames=("stops", "draws"))

@@ -21,36 +21,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray
-from jax import lax
 
 from hrprob._core.errors import InvalidInput, check_count, check_number
 from hrprob._core.precision import float64
-from hrprob._core.types import Number, Numbers, PyTree
 from hrprob.diagnostics.designs import Design, sample_sizes
 from hrprob.diagnostics.glse_by_data_set import check_affine
-from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
-from hrprob.estimation import glse
+from hrprob.diagnostics.posterior_sets import PosteriorSets
+from hrprob.diagnostics.replicated_errors import PARAMETERS, Errors, ReplicationJob, radii_at
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.estimation.posterior.target import Target
 from hrprob.estimation.versions import COMPARED
-from hrprob.models import Setting, Stays, make_model, make_prior
+from hrprob.models import Setting, make_model, make_prior
 from hrprob.noise.sub_gaussian import scale_of
-from hrprob.numerics.products import quadratic_form
 from hrprob.problem import Problem
-from hrprob.problem.links import AffineLink
 from hrprob.problem.links.base import as_affine
-from hrprob.simulation.data_sets import DataSets, gather_blocks
+from hrprob.simulation.data_sets import gather_jobs
+from hrprob.simulation.tasks import JobRunner, SideBySide
 from hrprob.simulation.truths import Truths
 
-__all__ = ["PARAMETERS", "TooFewRounds", "compare_sets", "printed_sets"]
+__all__ = ["TooFewRounds", "compare_sets", "printed_sets"]
 
-PARAMETERS = ("phi", "theta")
 _RESAMPLES = 200
 # A size is examined if at least this share of the replications reaches it.
 _REACHED = 0.9
@@ -58,23 +52,6 @@ _REACHED = 0.9
 
 class TooFewRounds(InvalidInput):
     """Raised for a design whose data sets do not reach the smallest sample size."""
-
-
-class _Path(NamedTuple):
-    """Along the users, with the data sets on the last axis."""
-
-    n: jax.Array  # (users, sets)
-    theta: jax.Array  # (users, sets) ‖θ̂ − θ*‖ in V
-    phi: jax.Array  # (users, sets)
-
-
-class _Errors(NamedTuple):
-    """At each size, by parameter; NaN where a data set does not reach the size."""
-
-    error: np.ndarray  # (parameters, sets, sizes)
-    largest: np.ndarray  # (parameters, sets, sizes) up to this size
-    share: np.ndarray  # (parameters, versions, sets, sizes) error over radius
-    largest_share: np.ndarray  # (parameters, versions, sets, sizes) up to this size
 
 
 @float64
@@ -90,6 +67,8 @@ def compare_sets(
     variance_max: float | None = None,
     prior: object = "uniform",
     report: Callable[[int], None] = lambda users: None,
+    runner: JobRunner | None = None,
+    name: str = "printed sets",
 ) -> xarray.Dataset:
     """Return the printed sets, the errors over replications and the posterior, along n.
 
@@ -113,6 +92,10 @@ def compare_sets(
         as these, sums per stay are kept and not single outcomes.
     report : callable
         Called now and then with the number of users served since the last call.
+    runner : JobRunner, optional
+        Where the replications are computed; by default in threads of this process.
+    name : str
+        The name of this step, for the runner.
 
     Returns
     -------
@@ -140,26 +123,21 @@ def compare_sets(
     problem, prior = design.problem, make_prior(prior)
     wanted = sample_sizes(most)
     sets = printed_sets(problem, ridge, variance_max)
-    radii = _radii_at(sets, wanted, delta)
+    radii = radii_at(sets, wanted, delta)
     truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
     target = Target(make_model("gaussian"), prior, Setting.of(problem))
-    errors: list[_Errors] = []
-    compared: list[PosteriorSets] = []
-    for block in gather_blocks(
-        problem,
-        design.policy,
-        truths,
-        users=design.users,
-        seed=seed,
-        cap=math.inf,
-        enough=most,
-        report=report,
-    ):
-        errors.append(_errors_at(block, problem, sets, delta, ridge, wanted))
-        left = fits - sum(int(one.radius.shape[0]) for one in compared)
-        if left > 0:
-            compared.append(posterior_sets(block, target, radii, delta, ridge, wanted, left, seed))
-    every = _Errors(*(np.concatenate(leaves, axis=-2) for leaves in zip(*errors, strict=True)))
+    gathering = gather_jobs(
+        problem, design.policy, truths, users=design.users, seed=seed, cap=math.inf, enough=most
+    )
+    done = np.cumsum([0, *(job.real for job in gathering)])
+    jobs = [
+        ReplicationJob(job, target, sets, radii, delta, ridge, wanted, max(fits - int(before), 0), seed)
+        for job, before in zip(gathering, done, strict=False)
+    ]
+    parts = list((runner or SideBySide()).run(name, jobs, report))
+    errors = [part.errors for part in parts]
+    compared = [part.posteriors for part in parts if part.posteriors is not None]
+    every = Errors(*(np.concatenate(leaves, axis=-2) for leaves in zip(*errors, strict=True)))
     _check_reached(every.error[0], design, wanted)
     posterior: PosteriorSets = jax.tree.map(lambda *leaves: np.concatenate(leaves), *compared)
     whose = f"laplace, gaussian outcomes, {prior.kind} prior"
@@ -216,85 +194,8 @@ def _known_scale(problem: Problem) -> float:
         return math.inf
 
 
-def radius_of(sets: ConfidenceSets, parameter: str, n: Numbers, delta: Number) -> jax.Array:
-    """Return the radius of the set for θ* or φ* that holds for every n at once."""
-    return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
-
-
-@jax.jit
-def _radii(sets: dict[str, ConfidenceSets], n: Numbers, delta: Number) -> dict[str, dict[str, jax.Array]]:
-    """Return all radii, by version and parameter, in one compiled program."""
-    return {
-        version: {parameter: radius_of(one, parameter, n, delta) for parameter in PARAMETERS}
-        for version, one in sets.items()
-    }
-
-
-def _radii_at(sets: Mapping[str, ConfidenceSets], n: np.ndarray, delta: float) -> np.ndarray:
-    """Return the radii (sizes, parameters, versions) at some sizes."""
-    radii = _radii(dict(sets), n, delta)
-    return np.stack([np.stack([radii[version][p] for version in sets], axis=-1) for p in PARAMETERS], axis=1)
-
-
-def _errors_at(
-    block: DataSets,
-    problem: Problem,
-    sets: Mapping[str, ConfidenceSets],
-    delta: float,
-    ridge: float,
-    wanted: np.ndarray,
-) -> _Errors:
-    """Return errors of each data set at each size."""
-    stays = jax.tree.map(lambda leaf: jnp.asarray(np.moveaxis(np.asarray(leaf), 0, -1)), block.stays)
-    truths = (jnp.asarray(block.truths.theta.T), jnp.asarray(block.truths.phi.T))
-    path = jax.tree.map(np.asarray, _errors_along(stays, *truths, ridge, problem.link))
-    at = np.stack([np.argmax(path.n >= size, axis=0) for size in wanted], axis=1)  # (sets, sizes)
-    reached = path.n[-1][:, None] >= wanted
-    lanes = np.arange(path.n.shape[1])[:, None]
-
-    def pick(values: np.ndarray) -> np.ndarray:
-        return np.where(reached, values[at, lanes], np.nan)
-
-    # While the sample set is empty its confidence set is that of one round: δ/n² needs an n.
-    radii = _radii(dict(sets), np.maximum(path.n, 1.0), delta)
-    errors = [getattr(path, parameter) for parameter in PARAMETERS]
-    shares = [
-        [error / np.asarray(radii[version][parameter]) for version in sets]
-        for parameter, error in zip(PARAMETERS, errors, strict=True)
-    ]
-    return _Errors(
-        np.stack([pick(error) for error in errors]),
-        np.stack([pick(np.maximum.accumulate(error)) for error in errors]),
-        np.stack([[pick(share) for share in of_versions] for of_versions in shares]),
-        np.stack([[pick(np.maximum.accumulate(share)) for share in of_versions] for of_versions in shares]),
-    )
-
-
-@jax.jit
-def _errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: Number, link: AffineLink) -> _Path:
-    d = theta.shape[0]
-
-    def one(state: PyTree, row: Stays, theta: jax.Array, phi: jax.Array) -> PyTree:
-        statistics, inverse = state
-        statistics = glse.add(statistics, *row)
-        inverse = glse.sherman_morrison(inverse, row.x, row.rounds)
-        estimate = glse.estimate(statistics, inverse, link)
-        shape = statistics.gram + ridge * jnp.eye(d)
-        away = jnp.stack([estimate.theta - theta, estimate.phi - phi])
-        norms = jnp.sqrt(jnp.maximum(quadratic_form(shape, away), 0.0))
-        return (statistics, inverse), _Path(statistics.count, norms[0], norms[1])
-
-    lanes = theta.shape[1]
-    nothing = jax.tree.map(jnp.asarray, glse.empty(d))
-    first = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf[..., None], (*leaf.shape, lanes)), (nothing, jnp.eye(d) / ridge)
-    )
-    step = lambda state, row: jax.vmap(one, -1, -1)(state, row, theta, phi)  # noqa: E731
-    return lax.scan(step, first, stays)[1]
-
-
 def _dataset(
-    errors: _Errors,
+    errors: Errors,
     posterior: PosteriorSets,
     sets: Mapping[str, ConfidenceSets],
     radii: np.ndarray,

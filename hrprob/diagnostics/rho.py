@@ -86,6 +86,8 @@ class Rho(Diagnostic[RhoResult]):
                         seed=study.seed_for("rho"),
                         prior=study.target.prior,
                         report=served,
+                        runner=inputs.runner,
+                        name=f"printed sets, {name} design",
                     )
                 except TooFewRounds as error:
                     left_out[name] = str(error)  # a verdict says so; the other designs remain

@@ -23,6 +23,7 @@ from hrprob.diagnostics.study import DEFAULT, QUICK, Sizes, Study
 from hrprob.io import verdicts
 from hrprob.io.result_table import frame_of
 from hrprob.io.verdicts import Answer, conclude
+from hrprob.simulation.tasks import JobRunner
 
 if TYPE_CHECKING:
     import pandas
@@ -147,6 +148,7 @@ def diagnose(
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
     finished: Callable[[Diagnostic, object], None] = lambda diagnostic, result: None,
+    runner: JobRunner | None = None,
 ) -> Diagnosis:
     """Run diagnostics and return their results.
 
@@ -164,12 +166,15 @@ def diagnose(
         Show a progress bar.
     finished : callable
         Called in this thread with each diagnostic that is done and its result, while others still run.
+    runner : JobRunner, optional
+        Where data sets are played and fitted, :class:`~hrprob.diagnostics.replications.Replications` for example;
+        by default in threads of this process.
     """
     study.problem.check_still("posteriors are compared with one truth per data set")
     chosen = make_diagnostics(diagnostics)
     needs = list(dict.fromkeys(name for one in chosen for name in one.needs))
     steps = Steps(say, progress)
-    inputs = SharedInputs(study.refitting(sizes.refit), sizes, steps)
+    inputs = SharedInputs(study.refitting(sizes.refit), sizes, steps, runner)
     steps.total = inputs.count_steps(needs) + sum(one.own_steps(inputs) for one in chosen)
 
     def fetch(name: str) -> Callable[[], None]:

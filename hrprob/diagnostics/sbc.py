@@ -172,7 +172,9 @@ class SBC(Diagnostic[SBCResult]):
         for engine in inputs.other_engines:
             with inputs.step(f"{engine.kind}: posteriors {OVER_PRIOR}"):
                 users = (inputs.sizes.other_users,)
-                posteriors[engine.kind] = inputs.fit_each(engine, fitted.data, users, follow=False)
+                posteriors[engine.kind] = inputs.fit_each(
+                    engine, fitted.data, users, f"{OVER_PRIOR} of the model", follow=False
+                )
         seed = study.seed_for("sbc")
         ranked = {
             engine: ranks(fitted.problem, study.target, fitted.data, by_users, seed)

@@ -110,14 +110,15 @@ def fit_file(
             "wall_seconds": time.perf_counter() - wall,
             "cpu_seconds": time.process_time() - cpu,
         }
-        write_fit(folder, posterior, prob, facts)
         if check is not None:
             write_into(folder, check(posterior))
+        # Last, for its manifest has the checksums of all files.
+        write_fit(folder, posterior, prob, facts)
     return posterior
 
 
 def write_fit(folder: Path, posterior: Posterior, prob: float, facts: Mapping[str, object]) -> None:
-    """Write the files of a fit into an empty folder; ``facts`` go into the manifest."""
+    """Write the files of a fit into a folder; ``facts`` go into the manifest, which names all files there."""
     posterior.save(folder / "posterior.nc")
     write_json(folder / "summary.json", to_plain(posterior, prob))
     plot.save(figures.plot_coefficients(posterior, prob), folder, "coefficients")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 import zipfile
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy as np
 from hrprob._core.files import whole_file
 from hrprob.simulation.checkpoints import Stored
 
-__all__ = ["EVERY", "ChunkFolder"]
+__all__ = ["EVERY", "ArrayFolder", "ChunkFolder"]
 
 EVERY = 30.0
 """Seconds between two times that finished chunks are written: so much may have to be played again."""
@@ -48,7 +50,7 @@ class ChunkFolder:
                 return None
             count = int(state["saved"])
             return Stored(state, [_read(place / f"records-{number:06d}.npz") for number in range(count)])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        except _DAMAGED:
             return None
 
     def save(
@@ -57,11 +59,9 @@ class ChunkFolder:
         """Store the records number ``number`` of a block, then the state that makes them count."""
         place = self._place(block)
         place.mkdir(parents=True, exist_ok=True)
-        with whole_file(place / f"records-{number:06d}.npz") as path, open(path, "wb") as file:
-            np.savez(file, **records)  # type: ignore[arg-type]
+        _write(place / f"records-{number:06d}.npz", records)
         full = state | {"saved": np.array(number + 1), "mark": np.array(self._mark)}
-        with whole_file(place / "state.npz") as path, open(path, "wb") as file:
-            np.savez(file, **full)  # type: ignore[arg-type]
+        _write(place / "state.npz", full)
         self._last = time.monotonic()
 
     def due(self) -> bool:
@@ -72,6 +72,44 @@ class ChunkFolder:
         return self._folder / f"block-{block:06d}"
 
 
+class ArrayFolder:
+    """A folder with the results of finished jobs, a file of arrays each.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder; it is made when there is something to write.
+    mark : str
+        A fingerprint of what the jobs belong to: files of another one do not count.
+    """
+
+    def __init__(self, folder: Path, mark: str) -> None:
+        self._folder, self._mark = folder, mark
+
+    def load(self, name: str) -> dict[str, np.ndarray] | None:
+        """Return the arrays of a job; None if there are none, or the file is damaged or of another plan."""
+        try:
+            arrays = _read(self._folder / f"{name}.npz")
+            return arrays if str(arrays.pop("mark")) == self._mark else None
+        except _DAMAGED:
+            return None
+
+    def save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Store the arrays of a job."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        _write(self._folder / f"{name}.npz", {**arrays, "mark": np.array(self._mark)})
+
+
+# What reading a file of arrays raises that is not there, or not whole.
+_DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+def _write(file: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    with whole_file(file) as path, open(path, "wb") as opened:
+        np.savez(opened, **arrays)  # type: ignore[arg-type]
+
+
 def _read(file: Path) -> dict[str, np.ndarray]:
-    with np.load(file, allow_pickle=False) as content:
+    # Opened here: NumPy would leave a damaged file open.
+    with open(file, "rb") as opened, np.load(opened, allow_pickle=False) as content:
         return {name: content[name] for name in content.files}

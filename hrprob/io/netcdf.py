@@ -60,9 +60,18 @@ def read_netcdf(
         If it cannot be read, whatever the reason.
     """
     try:
+        _let_half_made_files_close()
         with xarray.open_datatree(path, engine="h5netcdf") as tree:
             return tree.load()
     except Exception as error:
         # HDF5 and what reads it raise errors of every kind on a damaged file.
         reason = f"{type(error).__name__}: {error}"
         raise InvalidInput(field, must, str(path), reason) from None
+
+
+def _let_half_made_files_close() -> None:
+    """Keep h5netcdf quiet on a file that it cannot open: it closes the half-made object, which lacks this attribute."""
+    import h5netcdf
+
+    if not hasattr(h5netcdf.File, "_writable"):
+        h5netcdf.File._writable = False

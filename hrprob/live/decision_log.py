@@ -136,7 +136,8 @@ def _whole_lines(path: Path) -> int:
 def read_log(path: Path) -> Iterator[dict[str, Decoded]]:
     """Return the events of a log in order, the first being its start; a last line without an end is left out."""
     try:
-        file = path.open(encoding="utf-8", newline="\n")
+        # Bytes that are no UTF-8 are no JSON either, and refused with their line.
+        file = path.open(encoding="utf-8", errors="surrogateescape", newline="\n")
     except OSError as error:
         reason = error.strerror or str(error)
         raise InvalidInput("log", "must be a file that can be read", str(path), reason) from None
@@ -149,11 +150,14 @@ def read_log(path: Path) -> Iterator[dict[str, Decoded]]:
 
 def _event(path: Path, number: int, line: str) -> dict[str, Decoded]:
     try:
-        event = json.loads(line)
-    except ValueError as error:
+        event = json.loads(line.encode(errors="surrogateescape").decode())
+    except (ValueError, RecursionError) as error:
         remedy = f"line {number} is not JSON ({error}); take a copy that is whole"
         raise InvalidInput("log", "must have one event per line", str(path), remedy) from None
-    if number == 1 and not (isinstance(event, dict) and event.get("log") == FORMAT):
+    if not isinstance(event, dict):
+        remedy = f"line {number} is no table; take a copy that is whole"
+        raise InvalidInput("log", "must have one event per line", str(path), remedy)
+    if number == 1 and event.get("log") != FORMAT:
         raise InvalidInput("log", "must begin as a log of decisions", str(path), "an agent writes one")
     if number == 1 and event.get("version") != VERSION:
         remedy = f"this hrprob reads version {VERSION}"

@@ -22,7 +22,9 @@ from __future__ import annotations
 import importlib.metadata
 import io
 import json
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,6 +82,13 @@ def write(path: Path, kept: Kept) -> None:
         raise InvalidInput("path", "must be a file that can be written", str(path), reason) from None
 
 
+# What the readers of archives, JSON and arrays raise on damaged ones.
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError),
+    *(KeyError, ValueError, TypeError, EOFError, RecursionError, MemoryError, SyntaxError),
+)
+
+
 def read(path: Path) -> Kept:
     """Return what was written to a file."""
     try:
@@ -91,12 +100,11 @@ def read(path: Path) -> Kept:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InvalidInput("path", "must be a file that can be read", str(path), reason) from None
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
-        if isinstance(error, InvalidInput):
-            raise
-        raise InvalidInput(
-            "path", "must be a saved agent", str(path), f"it cannot be read: {error}"
-        ) from None
+    except InvalidInput:
+        raise
+    except _DAMAGED as error:
+        why = f"it cannot be read: {type(error).__name__}: {error}"
+        raise InvalidInput("path", "must be a saved agent", str(path), why) from None
     with well_formed("path", path):
         leaves = [arrays[f"state/{i}"] for i in range(sum(name.startswith("state/") for name in names))]
         of_stays = {name.removeprefix("stays/"): arrays[name] for name in names if name.startswith("stays/")}

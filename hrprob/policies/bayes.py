@@ -5,6 +5,9 @@ the rows so far whenever the number of users has grown by the factor ``refit``. 
 the fits depend on the number of users alone, so that all trials of a batch fit together and a
 user between two fits costs one draw only.
 
+A run of more than 131 072 users has no row for each: where the engine can do with a summary of older rows
+(``laplace``; :mod:`hrprob.estimation.posterior.past`), the state has bounded size. Other engines keep all rows.
+
 Streaming engines (``laplace``, ``smc``) fit within the compiled run. For batch engines (``nuts``, ``svi``) the
 run pauses (``pauses``, ``fit_outside``). Between two fits the particles of ``smc`` take in
 every stay, and every round of an eager policy; the beliefs of the other engines do not change.
@@ -27,6 +30,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.records import record, set_frozen, set_later, with_fields
 from hrprob._core.types import AsWritten, PyTree
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.numerics.control_flow import once
 from hrprob.observations import Data, Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
@@ -43,6 +47,9 @@ if TYPE_CHECKING:
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
 
+MOST_ROWS = 2**17
+"""Rows of data that a policy keeps, where its engine can do with a summary of older ones; see :mod:`.past`."""
+
 # Data for a batch engine are padded to this number of rows times a power of 8, so that a run of some
 # thousand users compiles one program.
 LEAST_ROWS = 2048
@@ -53,9 +60,10 @@ class BayesState(NamedTuple):
 
     ledger: Ledger[Data]
     belief: PyTree  # of the engine
+    past: PyTree = None  # a summary of rows that are not kept, in long runs
 
 
-@record(static=("eager", "capacity", "warm_rows"))
+@record(static=("eager", "capacity", "warm_rows", "fold_after"))
 class BayesLearner(Learner[BayesState]):
     """A policy with a posterior of (θ, φ).
 
@@ -87,6 +95,8 @@ class BayesLearner(Learner[BayesState]):
     due: np.ndarray = set_later()
     capacity: int = set_later()
     warm_rows: int = set_later()
+    # Users whose rows are kept until they are summarised; None where all rows are kept.
+    fold_after: int | None = set_later()
 
     def __post_init__(self) -> None:
         from hrprob.models import make_model, make_prior, priors
@@ -113,11 +123,18 @@ class BayesLearner(Learner[BayesState]):
         assert refit is not None  # set when the policy was made
         priors.check_prior(self.prior, bound.target.setting)
         _check_engine(self.engine, bound.target)
+        due = refit_times(self.warmup + users, refit, self.warmup)
+        most = MOST_ROWS // self._slots
+        folds = self.engine.folds and users > most
+        if folds:
+            # The summary is made at the mode given all rows.
+            due[int(self.warmup) + most :: most] = True
         return with_fields(
             bound,
-            due=refit_times(self.warmup + users, refit, self.warmup),
-            capacity=capacity_for(users * self._slots),
+            due=due,
+            capacity=capacity_for((most if folds else users) * self._slots),
             warm_rows=capacity_for(self.warmup * bound.known.actions),
+            fold_after=most if folds else None,
         )
 
     @property
@@ -141,7 +158,13 @@ class BayesLearner(Learner[BayesState]):
             slots=self._slots,
             dimension=self.known.dimension,
         )
-        return BayesState(tables, self.engine.init(self.target))
+        target = self.target
+        return BayesState(tables, self.engine.init(target), self._no_past(target))
+
+    def _no_past(self, target: PyTree) -> PyTree:
+        from hrprob.estimation.posterior import past
+
+        return None if self.fold_after is None else past.nothing(target)
 
     def update(self, state: BayesState, seen: Seen) -> BayesState:
         """Record what was seen; a streaming engine may change its belief at once."""
@@ -152,21 +175,36 @@ class BayesLearner(Learner[BayesState]):
         if not self.engine.streaming:
             return state._replace(ledger=noted)
         row = ledger.row_of(self.model.data, seen)
-        return BayesState(noted, self.engine.absorb(self.target, state.belief, row))
+        return state._replace(ledger=noted, belief=self.engine.absorb(self.target, state.belief, row))
 
     def depart(self, state: BayesState, user: jax.Array) -> BayesState:
         """Move the user's rows to the table of all users, and refit where it is due."""
         number = jnp.asarray(user, jnp.int32)
         place = number - 1 - jnp.asarray(self.warmup, jnp.int32)
+        if self.fold_after is not None:
+            place = jnp.where(place >= 0, place % self.fold_after, place)
         closed = ledger.close(state.ledger, place)
         if not self.engine.streaming:
             return state._replace(ledger=closed)
-        tables = [
-            (closed.rows, jnp.maximum(place + 1, 0) * self._slots),
-            (closed.warm, self.warm_rows),
-        ]
-        belief = self.engine.refresh(self.target, tables, state.belief, jnp.asarray(self.due)[number])
-        return BayesState(closed, belief)
+        rows = (closed.rows, jnp.maximum(place + 1, 0) * self._slots)
+        tables, due = [rows, (closed.warm, self.warm_rows)], jnp.asarray(self.due)[number]
+        if self.fold_after is None:
+            return state._replace(
+                ledger=closed, belief=self.engine.refresh(self.target, tables, state.belief, due)
+            )
+        return self._fold(state._replace(ledger=closed), tables, due, place + 1 == self.fold_after)
+
+    def _fold(self, state: BayesState, tables: PyTree, due: jax.Array, full: jax.Array) -> BayesState:
+        """Return the state refitted where it is due, and with the rows summarised where there is no room for more."""
+        from hrprob.estimation.posterior import past
+
+        belief = self.engine.refresh(past.after(self.target, state.past), tables, state.belief, due)
+
+        def fold(earlier: PyTree) -> PyTree:
+            # Warm-up users have a table of their own, which is kept.
+            return past.fold(self.target, earlier, tables[:1], self.engine.mode(belief))
+
+        return state._replace(belief=belief, past=once(full, fold, state.past))
 
     def quota(
         self, state: BayesState, sample_size: jax.Array, user: jax.Array, context: jax.Array

@@ -12,7 +12,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import dask
 import distributed
@@ -21,12 +21,11 @@ from hrprob._core.errors import InvalidInput
 from hrprob.io.unfinished import differences, versions
 from hrprob.scheduling.workers import Done, Preparation, play_in_worker
 from hrprob.simulation.checkpoints import ChunkStore
-from hrprob.simulation.tasks import Task
-
-if TYPE_CHECKING:
-    import xarray
+from hrprob.simulation.tasks import Job
 
 __all__ = ["ALLOWED_DEATHS", "DaskScheduler", "cluster_at", "processes_here"]
+
+R = TypeVar("R")
 
 ALLOWED_DEATHS = 10
 """Workers that may die while a task is theirs, before it is given up."""
@@ -67,13 +66,13 @@ class DaskScheduler:
 
     def play(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[Job[R]],
         report: Callable[[int], None],
         store: Callable[[int], ChunkStore | None],
-    ) -> Iterator[tuple[int, xarray.Dataset]]:
+    ) -> Iterator[tuple[int, R]]:
         """Yield the number of each task and its result, as workers finish them."""
         waiting = deque(range(len(tasks)))
-        running: dict[distributed.Future[Done], int] = {}
+        running: dict[distributed.Future[Done[R]], int] = {}
         try:
             while waiting or running:
                 threads = list(self._client.nthreads().values())
@@ -92,10 +91,11 @@ class DaskScheduler:
         finally:
             self._client.cancel(list(running))
 
-    def _first_of(self, running: list[distributed.Future[Done]]) -> list[distributed.Future[Done]]:
+    def _first_of(self, running: list[distributed.Future[R]]) -> list[distributed.Future[R]]:
         """Return the tasks that are finished; none after a while, so that workers are looked after."""
         try:
-            found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
+            with self._client.as_current():
+                found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
         except TimeoutError:
             started = self._client.cluster
             if self._processes and started is not None and len(self._client.nthreads()) < self._processes:
@@ -104,7 +104,7 @@ class DaskScheduler:
             return []
         return list(found.done)
 
-    def _result_of(self, future: distributed.Future[Done]) -> xarray.Dataset:
+    def _result_of(self, future: distributed.Future[Done[R]]) -> R:
         try:
             done = future.result()
         except distributed.KilledWorker as error:
@@ -127,7 +127,8 @@ def processes_here(count: int) -> Iterator[distributed.Client]:
         dask.config.set(settings),
         _quiet(),
         _start_cluster(count) as cluster,
-        distributed.Client(cluster) as client,
+        # Not the default: xarray would ask the default client's scheduler for the locks of its files.
+        distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
 
@@ -159,7 +160,7 @@ def cluster_at(address: str) -> Iterator[distributed.Client]:
     """Connect to the scheduler of a cluster, and wait for its first worker."""
     with dask.config.set(_SETTINGS), _quiet():
         try:
-            client = distributed.Client(address, timeout=_PATIENCE)
+            client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
         else:

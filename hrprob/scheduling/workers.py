@@ -7,15 +7,14 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from hrprob.io.unfinished import versions
-from hrprob.simulation.tasks import Task, play_task
-
-if TYPE_CHECKING:
-    import xarray
+from hrprob.simulation.tasks import Job
 
 __all__ = ["Done", "Preparation", "play_in_worker"]
+
+R = TypeVar("R")
 
 
 class Preparation(NamedTuple):
@@ -26,17 +25,17 @@ class Preparation(NamedTuple):
     prepare: Callable[[], object] | None  # it calls this
 
 
-class Done(NamedTuple):
+class Done(NamedTuple, Generic[R]):
     """A task that a worker has played."""
 
-    result: xarray.Dataset
+    result: R
     versions: Mapping[str, object]  # of the libraries and of hrprob's own code there
 
 
-def play_in_worker(task: Task, preparation: Preparation, threads: int) -> Done:
+def play_in_worker(task: Job[R], preparation: Preparation, threads: int) -> Done[R]:
     """Play a task in a worker."""
     _prepare(preparation)
-    return Done(play_task(task, workers=threads), versions())
+    return Done(task.play(workers=threads), versions())
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 
 import jax
@@ -30,7 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
-from hrprob._core.parallel import side_by_side
+from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
 from hrprob._core.records import record, with_fields
 from hrprob._core.types import PyTree, State
@@ -38,21 +38,25 @@ from hrprob.observations import Data, Rounds, Stays
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem import Problem
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, checked_arrivals
+from hrprob.simulation.checkpoints import ChunkStore
 from hrprob.simulation.play import Play, play_block
 from hrprob.simulation.programs import Keys
 from hrprob.simulation.schedule import MOST_TRIALS_IN_BLOCK, Schedule
+from hrprob.simulation.tasks import JobRunner, SideBySide, pack_tree, unpack_tree
 from hrprob.simulation.truths import Truths, bind_to_each, with_truths
 
 __all__ = [
     "CAP",
     "CappedPolicy",
     "DataSets",
+    "GatherJob",
     "Truths",
     "check_fresh",
     "check_policy",
     "check_users",
     "gather",
     "gather_blocks",
+    "gather_jobs",
 ]
 
 CAP = BLOCK_OF_ROUNDS
@@ -160,6 +164,8 @@ def gather(
     cap: float = CAP,
     fresh: int = 0,
     report: Callable[[int], None] = lambda users: None,
+    runner: JobRunner | None = None,
+    name: str = "data sets",
 ) -> DataSets:
     """Play ``policy`` on ``problem`` once for each truth, and return what was recorded.
 
@@ -179,14 +185,80 @@ def gather(
         Contexts, with levels, that are drawn like those of a user and served to no user.
     report : callable
         Called now and then with the number of users just served.
+    runner : JobRunner, optional
+        Where the data sets are played; by default in threads of this process.
+    name : str
+        The name of this step, for the runner.
     """
-    options: dict[str, PyTree] = {"cap": cap, "fresh": fresh, "report": report}
-    blocks = list(gather_blocks(problem, policy, truths, users=users, seed=seed, **options))
+    jobs = gather_jobs(problem, policy, truths, users=users, seed=seed, cap=cap, fresh=fresh)
+    blocks = list((runner or SideBySide()).run(name, jobs, report))
     whole: DataSets = jax.tree.map(lambda *leaves: np.concatenate(leaves), *blocks)
     return whole
 
 
-def gather_blocks(
+class GatherJob(NamedTuple):
+    """Some data sets that are played side by side; the arguments are those of :func:`gather_jobs`."""
+
+    problem: Problem
+    policy: CappedPolicy
+    truths: Truths  # of this block
+    numbers: np.ndarray  # of its data sets
+    sets: int  # of all blocks
+    users: int
+    seed: int
+    fresh: int
+    enough: float
+    singles: bool
+
+    @property
+    def size(self) -> int:
+        """How many users are served."""
+        return self.users * len(self.numbers)
+
+    @property
+    def real(self) -> int:
+        """How many of its data sets were asked for; they come first."""
+        return int(np.sum(self.numbers < self.sets))
+
+    def play(
+        self,
+        *,
+        workers: int | None = None,
+        report: Callable[[int], None] = lambda users: None,
+        store: ChunkStore | None = None,
+    ) -> DataSets:
+        """Play them in this thread."""
+        with double_precision():
+            keys, schedule = (
+                trial_keys(self.seed, self.numbers),
+                _schedule(self.problem, self.users, self.sets),
+            )
+            observe = _Record(CAP if self.singles else 0)
+            played = _play(
+                self.problem,
+                self.policy,
+                self.truths,
+                keys,
+                schedule,
+                observe,
+                self.fresh,
+                self.enough,
+                report,
+            )
+            return jax.tree.map(lambda leaf: np.asarray(leaf)[: self.real], played)
+
+    def pack(self, result: DataSets) -> dict[str, np.ndarray]:
+        """Return the data sets as arrays by name."""
+        return pack_tree(result)
+
+    def unpack(self, arrays: Mapping[str, np.ndarray]) -> DataSets:
+        """Return the data sets that were packed."""
+        nothing: PyTree = 0
+        blank = DataSets(Truths(nothing, nothing), Stays(*[nothing] * 4), *[nothing] * 5)
+        return unpack_tree(blank, arrays)
+
+
+def gather_jobs(
     problem: Problem,
     policy: Policy,
     truths: Truths,
@@ -197,29 +269,47 @@ def gather_blocks(
     fresh: int = 0,
     enough: float = math.inf,
     singles: bool | None = None,
-    report: Callable[[int], None] = lambda users: None,
-) -> Iterator[DataSets]:
-    """Yield what :func:`gather` returns, some data sets at a time: long ones need not be held all at once.
+) -> list[GatherJob]:
+    """Return the jobs that together make what :func:`gather` returns, some data sets each: long ones need not be held all at once.
 
-    A block ends early once ``enough`` rounds have been recorded in each of its data sets. ``singles`` says whether
+    A job ends early once ``enough`` rounds have been recorded in each of its data sets. ``singles`` says whether
     the outcomes of the first rounds are recorded one by one; by default those of at most a thousand users are.
     """
     check_policy(policy)
     sets = len(truths.theta)
-    most = min(MOST_TRIALS_IN_BLOCK, max(_LEAST_BLOCK, _MOST_ROWS // users))
-    schedule = Schedule(problem, users=users, trials=range(sets), block=most, longest_chunk=_LONGEST_CHUNK)
-    one_by_one = users <= _MOST_USERS_WITH_SINGLES if singles is None else singles
     capped = CappedPolicy(inner=with_fields(policy, warmup=0), cap=float(cap))
+    one_by_one = users <= _MOST_USERS_WITH_SINGLES if singles is None else singles
 
-    def play(numbers: np.ndarray) -> DataSets:
+    def job(numbers: np.ndarray) -> GatherJob:
         # The last block is filled up, so that all have one shape.
-        block = Truths(*(leaf[np.minimum(numbers, sets - 1)] for leaf in truths))
-        observe = _Record(CAP if one_by_one else 0)
-        keys = trial_keys(seed, numbers)
-        played = _play(problem, capped, block, keys, schedule, observe, fresh, enough, report)
-        return jax.tree.map(lambda leaf: leaf[: schedule.real(numbers)], played)
+        block = Truths(*(np.asarray(leaf)[np.minimum(numbers, sets - 1)] for leaf in truths))
+        return GatherJob(problem, capped, block, numbers, sets, users, seed, fresh, enough, one_by_one)
 
-    yield from side_by_side(play, schedule.blocks)
+    return [job(numbers) for numbers in _schedule(problem, users, sets).blocks]
+
+
+def gather_blocks(
+    problem: Problem,
+    policy: Policy,
+    truths: Truths,
+    *,
+    users: int,
+    seed: int,
+    cap: float = CAP,
+    enough: float = math.inf,
+    singles: bool | None = None,
+    report: Callable[[int], None] = lambda users: None,
+) -> Iterator[DataSets]:
+    """Yield what the jobs of :func:`gather_jobs` return, played in threads of this process."""
+    jobs = gather_jobs(
+        problem, policy, truths, users=users, seed=seed, cap=cap, enough=enough, singles=singles
+    )
+    yield from SideBySide().run("data sets", jobs, report)
+
+
+def _schedule(problem: Problem, users: int, sets: int) -> Schedule:
+    most = min(MOST_TRIALS_IN_BLOCK, max(_LEAST_BLOCK, _MOST_ROWS // users))
+    return Schedule(problem, users=users, trials=range(sets), block=most, longest_chunk=_LONGEST_CHUNK)
 
 
 def _play(

@@ -88,8 +88,9 @@ def simulate(
         The number of the first trial: later trials of the same seed extend a run.
     keep : "auto", "all", int or ndarray
         Which users the result has: all, each ``keep``-th from the first, or these; and the last.
-        "auto" is all as long as that makes at most 20 million entries per variable, and
-        else the least of 2, 5, 10, ..., 500, 1000, ... that does.
+        "auto" is all as long as these are at most 100 000, and at most 20 million entries per
+        variable, and else the least of 2, 5, 10, ..., 500, 1000, ... that does. Regret is
+        cumulative and means are over all users, kept or not.
     block, workers : int, optional
         Trials batched together and threads; by default what suits the machine. Threads do not
         change the results, batches of another size at most their last digits.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Recorder", "described", "kept_users", "oracles_of", "summary_users"]
 
 MOST_ENTRIES = 20_000_000
+# Users of a trajectory that are kept by default: longer ones are thinned, so that memory does not grow with T.
+MOST_USERS = 100_000
 # Of regret, lifetime, action and optimal, for one user of one policy.
 _BYTES_PER_ENTRY = 8 + 8 + 4 + 1
 
@@ -44,8 +46,8 @@ def kept_users(users: int, keep: str | int | np.ndarray, rows: int) -> np.ndarra
     users : int
         How many there are.
     keep : "auto", "all", int or ndarray
-        All of them, each ``keep``-th from the first, as many as fit, or these; users 1, 1001,
-        2001, ... and the last are always there.
+        All of them, each ``keep``-th from the first, as many as fit (at most 100 000, and 20 million entries
+        per variable), or these; users 1, 1001, 2001, ... and the last are always there.
     rows : int
         Policies times trials.
 
@@ -60,7 +62,8 @@ def kept_users(users: int, keep: str | int | np.ndarray, rows: int) -> np.ndarra
         step = 1
     elif keep == "auto":
         steps = [lead * 10**power for power in range(9) for lead in (1, 2, 5)]
-        step = next(step for step in steps if rows * (users // step + 2) <= MOST_ENTRIES or step >= users)
+        most = min(MOST_USERS, MOST_ENTRIES // rows - 2)
+        step = next(step for step in steps if users // step <= most or step >= users)
     elif isinstance(keep, int | np.integer) and not isinstance(keep, bool) and keep >= 1:
         step = int(keep)
     else:

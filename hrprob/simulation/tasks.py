@@ -8,10 +8,13 @@ scheduler says where tasks are played: :class:`InProcess` here, one after anothe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeVar, Unpack
 
+import jax
 import numpy as np
 
+from hrprob._core.parallel import side_by_side
+from hrprob._core.types import PyTree
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.simulation.checkpoints import ChunkStore
@@ -22,7 +25,100 @@ from hrprob.simulation.schedule import MOST_TRIALS_IN_BLOCK
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["InProcess", "Scheduler", "Task", "cut", "join", "play_task", "play_tasks", "trial_ranges"]
+__all__ = [
+    "InProcess",
+    "Job",
+    "JobRunner",
+    "KeptJob",
+    "Scheduler",
+    "SideBySide",
+    "Task",
+    "cut",
+    "join",
+    "pack_tree",
+    "play_task",
+    "play_tasks",
+    "trial_ranges",
+    "unpack_tree",
+]
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Job(Protocol[R_co]):
+    """Something that may be computed anywhere: it has all that it needs, and can be pickled."""
+
+    @property
+    def size(self) -> int:
+        """How much work it is; in user-trials, where users are served."""
+
+    def play(
+        self,
+        *,
+        workers: int | None = None,
+        report: Callable[[int], None] = lambda users: None,
+        store: ChunkStore | None = None,
+    ) -> R_co:
+        """Compute it in this process.
+
+        Parameters
+        ----------
+        workers : int, optional
+            Threads; by default as many as the machine has cores.
+        report : callable
+            Called with the part of ``size`` that was just done.
+        store : ChunkStore, optional
+            Where finished chunks are kept, if the job has chunks.
+        """
+
+
+class KeptJob(Job[R], Protocol[R]):
+    """A job whose result can be kept as arrays, and made from them again."""
+
+    def pack(self, result: R) -> dict[str, np.ndarray]:
+        """Return the result as arrays by name."""
+
+    def unpack(self, arrays: Mapping[str, np.ndarray]) -> R:
+        """Return the result that was packed; raise KeyError or ValueError if it cannot be this job's."""
+
+
+class JobRunner(Protocol):
+    """Says where the jobs of one step are computed, and whether their results are kept."""
+
+    def run(
+        self, name: str, jobs: Sequence[KeptJob[R]], report: Callable[[int], None] = lambda users: None
+    ) -> Iterator[R]:
+        """Yield the results in the order of the jobs; ``name`` is that of the step."""
+
+
+class SideBySide:
+    """Runs jobs in threads of this process and keeps nothing."""
+
+    def run(
+        self, name: str, jobs: Sequence[KeptJob[R]], report: Callable[[int], None] = lambda users: None
+    ) -> Iterator[R]:
+        """Yield the results in the order of the jobs."""
+        yield from side_by_side(lambda job: job.play(report=report), jobs)
+
+
+def pack_tree(tree: PyTree) -> dict[str, np.ndarray]:
+    """Return the leaves of a tree of arrays by their numbers.
+
+    Examples
+    --------
+    >>> sorted(pack_tree((np.zeros(2), [np.ones(1)])))
+    ['leaf-000', 'leaf-001']
+    """
+    return {f"leaf-{number:03d}": np.asarray(leaf) for number, leaf in enumerate(jax.tree.leaves(tree))}
+
+
+def unpack_tree(blank: R, arrays: Mapping[str, np.ndarray]) -> R:
+    """Return a tree with the structure of ``blank`` from what :func:`pack_tree` returned."""
+    count = len(jax.tree.leaves(blank))
+    leaves = [arrays[f"leaf-{number:03d}"] for number in range(count)]
+    tree: R = jax.tree.unflatten(jax.tree.structure(blank), leaves)
+    return tree
 
 
 class Task(NamedTuple):
@@ -43,22 +139,32 @@ class Task(NamedTuple):
         """How many user-trials it plays, of all policies together."""
         return len(self.policies) * self.users * len(self.trials)
 
+    def play(
+        self,
+        *,
+        workers: int | None = None,
+        report: Callable[[int], None] = lambda users: None,
+        store: ChunkStore | None = None,
+    ) -> xarray.Dataset:
+        """Play it in this process."""
+        return play_task(self, workers=workers, progress=report, store=store)
+
 
 class Scheduler(Protocol):
     """Says where tasks are played."""
 
     def play(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[Job[R]],
         report: Callable[[int], None],
         store: Callable[[int], ChunkStore | None],
-    ) -> Iterator[tuple[int, xarray.Dataset]]:
+    ) -> Iterator[tuple[int, R]]:
         """Yield the number of each task and its result, in the order in which they are finished.
 
         Parameters
         ----------
-        tasks : sequence of Task
-            What is to be played.
+        tasks : sequence of Job
+            What is to be played: tasks, or other jobs.
         report : callable
             Called with the number of user-trials just played.
         store : callable
@@ -81,16 +187,13 @@ class InProcess:
 
     def play(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[Job[R]],
         report: Callable[[int], None],
         store: Callable[[int], ChunkStore | None],
-    ) -> Iterator[tuple[int, xarray.Dataset]]:
+    ) -> Iterator[tuple[int, R]]:
         """Yield the number of each task and its result, in order."""
         for number, task in enumerate(tasks):
-            yield (
-                number,
-                play_task(task, workers=self.workers, progress=report, store=store(number)),
-            )
+            yield number, task.play(workers=self.workers, report=report, store=store(number))
 
 
 class PlayOptions(TypedDict, total=False):

@@ -42,7 +42,8 @@ def test_a_fit_checks_itself(call, rounds, tmp_path):
     status, out, _ = call("fit", rounds, *QUICK, "--out", "fitted")
     assert status == 0
     assert "Can it be trusted on these data?" in out
-    assert (tmp_path / "fitted" / "check.html").exists()
+    facts = json.loads((tmp_path / "fitted" / "manifest.json").read_text(encoding="utf-8"))
+    assert {"check.html", "check.json"} <= set(facts["sha256"])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import time
 import jax
 import pytest
 
+import hrprob
 from hrprob import cli
 from hrprob.cli.main import COMMANDS
 from hrprob.cli.shared import own_kinds
@@ -159,3 +160,14 @@ def test_sigterm_leaves_nothing_half_written(tmp_path):
     assert running.returncode == 143
     assert "nothing half-written is left" in said
     assert [path.name for path in tmp_path.iterdir()] == ["long.toml"]
+
+
+def test_the_package_is_a_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "hrprob", "--version"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, f"hrprob {hrprob.__version__}\n")

@@ -8,7 +8,7 @@ import pytest
 import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
-from hrprob.diagnostics import printed_sets
+from hrprob.diagnostics import printed_sets, replicated_errors
 from hrprob.diagnostics.designs import designs, sample_sizes
 from hrprob.diagnostics.printed_sets import compare_sets
 from hrprob.simulation.data_sets import gather
@@ -23,7 +23,7 @@ def test_errors_along_are_those_of_the_glse():
     with double_precision():
         lanes = jax.tree.map(lambda leaf: jnp.asarray(np.moveaxis(leaf, 0, -1)), stays)
         truths = [jnp.asarray(leaf.T) for leaf in data.truths]
-        path = printed_sets._errors_along(lanes, *truths, 1.0, PROBLEM.link)
+        path = replicated_errors.errors_along(lanes, *truths, 1.0, PROBLEM.link)
     for users in (1, 7):
         x = np.repeat(stays.x[1, :users], stays.rounds[1, :users].astype(int), axis=0)
         r = np.repeat((stays.total / stays.rounds)[1, :users], stays.rounds[1, :users].astype(int))
@@ -47,7 +47,9 @@ def test_replications_that_begin_without_samples_count():
     )
     sets = printed_sets.printed_sets(PROBLEM, 1.0, None)
     with double_precision():
-        found = printed_sets._errors_at(data._replace(stays=stays), PROBLEM, sets, 0.1, 1.0, np.array([2, 5]))
+        found = replicated_errors.errors_at(
+            data._replace(stays=stays), PROBLEM, sets, 0.1, 1.0, np.array([2, 5])
+        )
     assert all(np.isfinite(values).all() for values in found)
     # Without a sample the estimates are 0: the error is ‖φ*‖ as λ = 1, over the radius at one round.
     empty = np.linalg.norm(data.truths.phi[2]) / float(sets["paper"].rho_simultaneous(1, 0.1))

@@ -45,7 +45,7 @@ def test_a_task_that_kills_its_workers_is_an_error_of_the_machine():
 
 def test_a_worker_is_prepared_once(monkeypatch, tmp_path):
     played = []
-    monkeypatch.setattr("hrprob.scheduling.workers.play_task", lambda task, workers: played.append(workers))
+    monkeypatch.setattr(Task, "play", lambda task, *, workers: played.append(workers))
     preparation = Preparation(("wave",), str(tmp_path), _prepare)
     task = Task(PROBLEM, POLICIES, 10, range(2), 0, "all")
     for _ in range(2):

@@ -10,7 +10,7 @@ from hrprob._core.records import record
 from hrprob.diagnostics.truths import draw_truths
 from hrprob.models import Rounds, Setting, Stays, make_prior
 from hrprob.policies.base import Seen
-from hrprob.simulation.data_sets import CAP, CappedPolicy, Truths, gather, gather_blocks
+from hrprob.simulation.data_sets import CAP, CappedPolicy, Truths, gather, gather_jobs
 
 PROBLEM = hrprob.Problem(
     theta=[0.6, 0.3],
@@ -94,9 +94,10 @@ def test_fresh_contexts_belong_to_no_user(data):
 
 @pytest.mark.study
 def test_a_block_ends_when_there_is_enough():
-    blocks = list(
-        gather_blocks(PROBLEM, hrprob.Random(), same_truths(), users=40000, seed=SEED, cap=np.inf, enough=100)
+    jobs = gather_jobs(
+        PROBLEM, hrprob.Random(), same_truths(), users=40000, seed=SEED, cap=np.inf, enough=100
     )
+    blocks = [job.play() for job in jobs]
     rounds = np.concatenate([block.stays.rounds.sum(axis=1) for block in blocks])
     assert rounds.min() >= 100
     assert blocks[0].stays.rounds.shape[1] < 40000

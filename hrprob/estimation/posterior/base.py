@@ -73,6 +73,9 @@ class Engine(abc.ABC, Generic[State]):
     is_reference : bool
         Whether diagnostics compare the other engines with it: its draws follow the posterior itself, up to
         Monte Carlo error, where its chains have converged.
+    folds : bool
+        Whether a summary of older rows (:mod:`.past`) will do, taken at the belief's ``mode``: then a policy keeps
+        a bounded number of rows.
     replicates : int
         How many independent fits, each from its own key, make the chains of a sample.
     refit : float
@@ -95,6 +98,7 @@ class Engine(abc.ABC, Generic[State]):
     makes_draws: ClassVar[bool] = False
     cuts_to_ball: ClassVar[bool] = False
     is_reference: ClassVar[bool] = False
+    folds: ClassVar[bool] = False
     replicates: ClassVar[int] = 1
     refit: ClassVar[float]
     seconds_per_fit: ClassVar[float] = 0.0
@@ -167,6 +171,10 @@ class StreamingEngine(Engine[State]):
     def absorb(self, target: Target, belief: State, row: Data) -> State:
         """Return the belief after one more row of data, without an axis of rows, until the next fit."""
         return belief
+
+    def mode(self, belief: State) -> jax.Array:
+        """Return the mode z (2d,) of a belief, where the engine ``folds``."""
+        raise NotImplementedError(f"beliefs of {type(self).__name__} have no mode")
 
     def needs_refit(self, belief: State) -> bool | jax.Array:
         """Return whether the belief must be refitted before the number of users has grown by ``refit``."""

@@ -80,6 +80,7 @@ class Laplace(NormalBelief, StreamingEngine):
     """
 
     kind: ClassVar[str]
+    folds: ClassVar[bool] = True
     points: int = 1024
     few: int = 1024
 
@@ -91,6 +92,10 @@ class Laplace(NormalBelief, StreamingEngine):
             set_frozen(
                 self, **{name: check_count(name, getattr(self, name), low=0, high=high, remedy=remedy)}
             )
+
+    def mode(self, belief: Normal) -> jax.Array:
+        """Return the mode z (2d,)."""
+        return belief.mode
 
     def fit(self, target: Target, tables: Tables, start: Normal) -> Normal:
         """Return the approximation given ``tables``: pairs of data and rows in use."""
