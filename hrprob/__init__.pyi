@@ -49,6 +49,11 @@ from .problem import NormalLevels as NormalLevels
 from .problem import RedrawnLevels as RedrawnLevels
 from .problem import UniformLevels as UniformLevels
 
+# What is played: drift of the truth.
+from .problem import Abrupt as Abrupt
+from .problem import Rotating as Rotating
+from .problem import Wandering as Wandering
+
 # What is played: objectives.
 from .problem import Lifetime as Lifetime
 from .problem import MeanVariance as MeanVariance

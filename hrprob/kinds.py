@@ -18,6 +18,7 @@ FAMILIES = {
     "contexts": ("hrprob.problem.contexts", "CONTEXTS", "problem.contexts"),
     "levels": ("hrprob.problem.levels", "LEVELS", "problem.satisfaction"),
     "noises": ("hrprob.noise", "NOISES", "problem.noise"),
+    "drifts": ("hrprob.problem.drift", "DRIFTS", "problem.drift"),
     "objectives": ("hrprob.problem.objectives", "OBJECTIVES", "problem.objective"),
     "links": ("hrprob.problem.links", "LINKS", "problem.link"),
     "engines": ("hrprob.estimation.posterior.engines", "ENGINES", "policy.engine"),

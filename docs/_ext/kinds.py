@@ -24,6 +24,7 @@ _HEADERS = {"policies": "[[policy]]"}
 _KEYS = {
     "contexts": ("[problem]", "contexts"),
     "levels": ("[problem]", "satisfaction"),
+    "drifts": ("[problem]", "drift"),
     "noises": ("[problem]", "noise"),
     "objectives": ("[problem]", "objective"),
     "links": ("[problem]", "link"),
@@ -49,6 +50,8 @@ EXAMPLES: dict[tuple[str, str], Any] = {
     ("", "noise"): {"kind": "student-t", "df": 5.0},
     ("", "objective"): "reward",
     ("", "satisfaction"): {"kind": "hidden", "of": {"kind": "uniform", "low": -1.0, "high": 1.0}},
+    ("", "discount"): 0.998,
+    ("", "window"): 1000.0,
     ("", "refit"): 1.2,
     ("", "xi"): 2.0,
     ("", "variance_max"): 4.0,

@@ -75,6 +75,7 @@ class Purpose(enum.IntEnum):
     REPLICATES = 9
     PRIOR = 10
     PRIOR_OUTCOMES = 11
+    DRIFT = 12
 
 
 class Source(NamedTuple):

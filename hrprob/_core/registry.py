@@ -34,6 +34,7 @@ family            base or protocol                              register with
 ``noises``        :class:`hrprob.noise.base.Tailed`             :func:`hrprob.noise.register`
 ``contexts``      :class:`hrprob.problem.contexts.Contexts`     :func:`hrprob.problem.contexts.register`
 ``levels``        :class:`hrprob.problem.levels.SeenLevels`     :func:`hrprob.problem.levels.register`
+``drifts``        ``Drift`` of :mod:`hrprob.problem.drift`      ``register`` of that package
 ``objectives``    :class:`hrprob.problem.objectives.Objective`  :func:`hrprob.problem.objectives.register`
 ``links``         :class:`hrprob.problem.links.Link`            :func:`hrprob.problem.links.register`
 ``diagnostics``   :class:`hrprob.diagnostics.Diagnostic`        :func:`hrprob.diagnostics.register`

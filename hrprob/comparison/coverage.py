@@ -60,6 +60,7 @@ def coverage(
     check_count("trials", trials, remedy="a share needs trials")
     if not hasattr(policy, "confidence_sets"):
         raise InvalidInput("policy", "must have confidence sets", policy.kind, "for example hr-ucb")
+    problem.check_still("sets are about one truth")
     with double_precision():
         errors, radii = look_at_states(
             problem,

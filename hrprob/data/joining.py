@@ -6,7 +6,7 @@ receive. The context of person i under action a is
 .. math:: x_{i,a} = \frac{1}{c}\,(z_i \oplus w_a), \qquad\text{or with products}\qquad
     x_{i,a} = \frac{1}{c}\,(z_i \oplus w_a \oplus z_i \otimes w_a),
 
-z the features of the person, each centred, divided by its standard deviation and clipped to ± 3; w those of the
+z the features of the person, each centred, divided by its standard deviation and clipped to ± ``clip``; w those of the
 action; c the largest norm of all, so that norms are at most 1. Without products an action adds the same to everybody's
 mean; with them its effect depends on the person.
 """
@@ -19,12 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hrprob._core.errors import InvalidInput
+from hrprob._core.errors import InvalidInput, check_number
 
 __all__ = ["JoinedContexts", "join_contexts"]
-
-# Features of people are clipped to this many standard deviations, so that one outlier does not shrink all contexts.
-_FARTHEST = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +30,8 @@ class JoinedContexts:
 
     Attributes
     ----------
-    contexts : array, shape (users, actions, d)
-        One context per person and action, of norm at most 1.
+    contexts : ndarray, shape (n, k, d)
+        One context for each of n people and k actions, of norm at most 1.
     features : tuple of str
         The name of each entry of a context.
     scale : float
@@ -68,18 +65,23 @@ class JoinedContexts:
         return rows
 
 
-def join_contexts(users: ArrayLike, actions: ArrayLike, *, products: bool = False) -> JoinedContexts:
+def join_contexts(
+    users: ArrayLike, actions: ArrayLike, *, products: bool = False, clip: float = 3.0
+) -> JoinedContexts:
     """Return the contexts user ⊕ action of people and actions.
 
     Parameters
     ----------
     users : array_like, shape (users, p), or data frame
-        Numeric features of people. Each is centred, divided by its standard deviation and clipped to ± 3.
+        Numeric features of people. Each is centred, divided by its standard deviation and clipped.
     actions : array_like, shape (actions, q), or data frame
         Features of actions, taken as they are; the unit matrix says only which action it is.
     products : bool
         Append the products of every feature of a person with every feature of an action, so that an action
         can be good for some and bad for others.
+    clip : float
+        How many standard deviations from its mean a feature of a person may be; what lies farther is moved there,
+        so that one outlier does not shrink all contexts.
 
     Examples
     --------
@@ -87,7 +89,8 @@ def join_contexts(users: ArrayLike, actions: ArrayLike, *, products: bool = Fals
     >>> joined.contexts.shape, joined.features
     ((2, 2, 8), ('u1', 'u2', 'a1', 'a2', 'u1·a1', 'u1·a2', 'u2·a1', 'u2·a2'))
     """
-    z, w = _standardised(_matrix("users", users)), _matrix("actions", actions)
+    check_number("clip", clip, low=0, open_low=True, remedy="it is a number of standard deviations")
+    z, w = _standardised(_matrix("users", users), clip), _matrix("actions", actions)
     names = (_names(users, z.shape[1], "u"), _names(actions, w.shape[1], "a"))
     people, choices = len(z), len(w)
     parts = [
@@ -121,11 +124,11 @@ def _matrix(field: str, given: object) -> np.ndarray:
     return array
 
 
-def _standardised(features: np.ndarray) -> np.ndarray:
+def _standardised(features: np.ndarray, clip: float) -> np.ndarray:
     spread = features.std(axis=0)
     # A feature that is the same for everybody tells nothing, and stays 0.
     centred = (features - features.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    return np.clip(centred, -_FARTHEST, _FARTHEST)
+    return np.clip(centred, -clip, clip)
 
 
 def _names(given: object, number: int, letter: str) -> Sequence[str]:

@@ -170,6 +170,7 @@ def diagnose(
         Where data sets are played and fitted, :class:`~hrprob.diagnostics.replications.Replications` for example;
         by default in threads of this process.
     """
+    study.problem.check_still("posteriors are compared with one truth per data set")
     chosen = make_diagnostics(diagnostics)
     needs = list(dict.fromkeys(name for one in chosen for name in one.needs))
     steps = Steps(say, progress)

@@ -53,6 +53,7 @@ from hrprob._core.precision import float64
 from hrprob._core.types import Number
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.conjugate import prior_precision
+from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.problem.bounds import Bounds
 from hrprob.problem.links import AffineLink
@@ -62,12 +63,16 @@ __all__ = [
     "Estimates",
     "Moments",
     "Statistics",
+    "SumsWithPrecision",
     "add",
+    "add_sums",
     "empty",
     "fit",
     "moments",
+    "solve",
     "truncated_normal_moments",
     "weighting_variance",
+    "with_precision",
 ]
 
 # The normal density this many standard deviations from its mean does not underflow.
@@ -94,6 +99,13 @@ class Statistics(NamedTuple):
     sample_size: jax.Array  # () rounds
     sum_rx: jax.Array  # (d,) Σ r x / w̃
     squares: glse.Statistics  # each round with weight 1/(2w̃²)
+
+
+class SumsWithPrecision(NamedTuple):
+    """All sums from which the estimates can be computed at once, without those before."""
+
+    statistics: Statistics
+    precision: jax.Array  # (d, d) Σ xxᵀ / w̃
 
 
 class Moments(NamedTuple):
@@ -163,6 +175,41 @@ def add(
         Statistics(statistics.sample_size + rounds, sum_rx, sums),
         Estimates(Belief(theta, covariance), Belief(contract(phi_covariance, target), phi_covariance)),
     )
+
+
+def with_precision(statistics: Statistics) -> SumsWithPrecision:
+    """Return the statistics of no stay with the sum that belongs to them."""
+    return SumsWithPrecision(statistics, jnp.zeros_like(statistics.squares.gram))
+
+
+def add_sums(
+    sums: SumsWithPrecision,
+    x: jax.Array,
+    rounds: Number,
+    total: Number,
+    squares: Number,
+    variances: tuple[jax.Array, jax.Array],
+) -> SumsWithPrecision:
+    """Return the sums with one stay added, as :func:`add` does, without estimates."""
+    for_theta, for_phi = 1.0 / variances[0], 0.5 / variances[1] ** 2
+    size, sum_rx, second = sums.statistics
+    second = glse.add(second, x, rounds * for_phi, total * for_phi, squares * for_phi)
+    statistics = Statistics(size + rounds, sum_rx + total * for_theta * x, second)
+    return SumsWithPrecision(statistics, sums.precision + rounds * for_theta * (x[:, None] * x))
+
+
+def solve(sums: SumsWithPrecision, link: AffineLink, bounds: Bounds) -> Estimates:
+    """Return the estimates from sums alone, with covariances from new factorisations."""
+    statistics, precision = sums
+    prior_theta, prior_phi = (
+        prior_precision(precision.shape[-1], radius) * jnp.eye(precision.shape[-1])
+        for radius in (bounds.theta, bounds.phi)
+    )
+    covariance = inverse_of(cholesky(prior_theta + precision))
+    theta, second = contract(covariance, statistics.sum_rx), statistics.squares
+    phi_covariance = inverse_of(cholesky(prior_phi + link.slope * link.slope * second.gram))
+    target = link.slope * (glse.squared_residuals(second, theta) - link.offset * second.sum_x)
+    return Estimates(Belief(theta, covariance), Belief(contract(phi_covariance, target), phi_covariance))
 
 
 def moments(

@@ -187,6 +187,8 @@ def resolved(experiment: Experiment) -> dict[str, Decoded]:
     problem = describe(experiment.problem)
     for part in PARTS:
         made = getattr(experiment.problem, part)
+        if made is None:
+            continue
         # A part whose class is not registered is named by the class.
         problem[part] = {"kind": getattr(made, "kind", type(made).__qualname__)} | problem[part]
     return {

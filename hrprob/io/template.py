@@ -77,12 +77,12 @@ def _problem() -> list[str]:
         meaning = _math(meanings[field].meaning)
         registry = PARTS.get(field)
         if registry is not None:
-            others = [kind for kind in registry if kind != value["kind"]]
+            others = [kind for kind in registry if value is None or kind != value["kind"]]
             more = f" Also: {', '.join(others)} (hrprob describe {registry.family})." if others else ""
             meaning += more
         comment = _comment(meaning)
         lines += [] if lines and comment[0] in lines else comment
-        lines.append(f"{field} = {to_toml(value)}")
+        lines.append(f"# {field} = ..." if value is None else f"{field} = {to_toml(value)}")
     return lines
 
 

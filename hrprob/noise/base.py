@@ -231,11 +231,10 @@ def normal_peak(noise: Noise | Tailed, shift: jax.Array, slope: jax.Array) -> tu
     .. math:: t = \frac{(\text{shift} - c)\,\text{slope}}{\tau^2\,(1 - \varrho)},
         \qquad \varrho = \text{slope}^2/\tau^2 < 1 .
     """
-    tail = noise.tail
-    assert tail is not None  # a noise whose tail is not known has no such bump
-    rest = 1.0 - (slope / tail) ** 2
+    assert noise.tail is not None  # a noise whose tail is not known has no such bump
+    rest = 1.0 - (slope / noise.tail) ** 2
     centre = getattr(noise, "tail_centre", 0.0)
-    return (shift - centre) * slope / (tail**2 * rest), 1.0 / jnp.sqrt(rest)
+    return (shift - centre) * slope / (noise.tail**2 * rest), 1.0 / jnp.sqrt(rest)
 
 
 def _fourth_moment(noise: Tailed) -> float:

@@ -174,6 +174,8 @@ class Policy(Generic[State]):
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy for this problem: with ``known`` set, and defaults that depend on it computed."""
+        if self.knows_truth:
+            problem.check_still("a policy that is told the truth is told that of the first user")
         return with_fields(self, known=problem.known(users))
 
     def assumptions(self, problem: Problem) -> Assumptions:

@@ -16,9 +16,12 @@ import jax.numpy as jnp
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.records import record, set_frozen
 from hrprob.estimation import glse, weighted
+from hrprob.estimation.forgetting import Memory
 from hrprob.estimation.projection import project
+from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Seen
+from hrprob.policies.forgetful import ForgetfulLearner
 from hrprob.policies.offers import Prediction, predicted
 from hrprob.policies.sample_set import Learner
 from hrprob.problem.links.base import as_affine
@@ -50,6 +53,7 @@ class GLSEState(NamedTuple):
 
     statistics: glse.Statistics
     estimates: glse.Estimates
+    memory: Memory | None = None  # of a policy that forgets
 
     @property
     def sample_size(self) -> jax.Array:
@@ -67,6 +71,7 @@ class WeightedState(NamedTuple):
 
     statistics: weighted.Statistics
     estimates: weighted.Estimates
+    memory: Memory | None = None  # of a policy that forgets
 
     @property
     def sample_size(self) -> jax.Array:
@@ -125,7 +130,7 @@ class RidgeLearner(Learner[RidgeState]):
 
 
 @record(static=("project",))
-class GLSELearner(Learner[GLSEState]):
+class GLSELearner(ForgetfulLearner[GLSEState]):
     """A policy that estimates mean and variance by the GLSE.
 
     Parameters
@@ -165,14 +170,28 @@ class GLSELearner(Learner[GLSEState]):
     def init(self) -> GLSEState:
         """Return the state before the first user: θ̂ = φ̂ = 0."""
         d = self.known.dimension
-        nothing = jnp.zeros(d)
-        return GLSEState(glse.empty(d), glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge))
+        nothing, sums = jnp.zeros(d), glse.empty(d)
+        estimates = glse.Estimates(nothing, nothing, jnp.eye(d) / self.ridge)
+        return GLSEState(sums, estimates, self.remember(sums))
 
     def update(self, state: GLSEState, seen: Seen) -> GLSEState:
         """Add the sampled rounds and update θ̂ and φ̂."""
+        if state.memory is not None:
+            return self._update_and_forget(state, seen)
         statistics = glse.add(state.statistics, seen.context, seen.sampled, seen.total, seen.squares)
         inverse = glse.sherman_morrison(state.inverse, seen.context, seen.sampled)
         return GLSEState(statistics, glse.estimate(statistics, inverse, as_affine(self.known.link)))
+
+    def _update_and_forget(self, state: GLSEState, seen: Seen) -> GLSEState:
+        assert state.memory is not None  # as of a policy that forgets
+        memory, statistics = self.add_to(
+            state.memory,
+            seen.user,
+            lambda sums: glse.add(sums, seen.context, seen.sampled, seen.total, seen.squares),
+        )
+        # The ridge is not discounted, so V⁻¹ is not a rank-one update of the last.
+        inverse = inverse_of(cholesky(statistics.gram + self.ridge * jnp.eye(self.known.dimension)))
+        return GLSEState(statistics, glse.estimate(statistics, inverse, as_affine(self.known.link)), memory)
 
     def predict(
         self, state: GLSEState, contexts: jax.Array, beta: jax.Array, action: jax.Array
@@ -193,7 +212,7 @@ class GLSELearner(Learner[GLSEState]):
 
 
 @record()
-class WeightedLearner(Learner[WeightedState]):
+class WeightedLearner(ForgetfulLearner[WeightedState]):
     """A policy on the weighted estimator (:mod:`hrprob.estimation.weighted`).
 
     Parameters
@@ -214,10 +233,13 @@ class WeightedLearner(Learner[WeightedState]):
 
     def init(self) -> WeightedState:
         """Return the state before the first user: the priors."""
-        return WeightedState(*weighted.empty(self.known.dimension, self.known.bounds))
+        statistics, estimates = weighted.empty(self.known.dimension, self.known.bounds)
+        return WeightedState(statistics, estimates, self.remember(weighted.with_precision(statistics)))
 
     def update(self, state: WeightedState, seen: Seen) -> WeightedState:
         """Add the sampled rounds and update both beliefs."""
+        if state.memory is not None:
+            return self._update_and_forget(state, seen)
         added = weighted.add(
             state.statistics,
             state.estimates,
@@ -229,6 +251,20 @@ class WeightedLearner(Learner[WeightedState]):
             self.weighting(state, seen.context),
         )
         return WeightedState(*added)
+
+    def _update_and_forget(self, state: WeightedState, seen: Seen) -> WeightedState:
+        variances, known = self.weighting(state, seen.context), self.known
+        assert state.memory is not None  # as of a policy that forgets
+        memory, sums = self.add_to(
+            state.memory,
+            seen.user,
+            lambda sums: weighted.add_sums(
+                sums, seen.context, seen.sampled, seen.total, seen.squares, variances
+            ),
+        )
+        return WeightedState(
+            sums.statistics, weighted.solve(sums, as_affine(known.link), known.bounds), memory
+        )
 
     def weighting(self, state: WeightedState, context: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return the variances by which a stay is weighted, for θ and for φ."""

@@ -7,6 +7,7 @@ from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import jax
 
+from hrprob._core.errors import InvalidInput
 from hrprob._core.records import record, set_later, with_fields
 from hrprob._core.types import PyTree
 from hrprob.estimation import glse
@@ -111,6 +112,11 @@ class Optimist(Learner[Learned]):
         check_radius(self, choices)
         check_scale(self, allowed=choices[self.radius].takes_scale)
         check_constants(self)
+        if choices[self.radius].needs_all_rounds and getattr(self, "forgetting", None) is not None:
+            remedy = (
+                "its sets are of all rounds that were ever sampled; take another radius, or forget nothing"
+            )
+            raise InvalidInput("radius", "must go with a policy that forgets", self.radius, remedy)
 
     def bind(self, problem: Problem, users: int) -> Self:
         """Return the policy with its width for this problem."""

@@ -6,6 +6,7 @@ where              what
 ``links/``         f, from φᵀx to the variance of an outcome
 ``contexts/``      the contexts of each user, one per action
 ``levels/``        the satisfaction level β of each user
+``drift/``         how the truth moves from user to user, if it does
 ``objectives/``    what is maximised
 ``bounds``         the norms of θ* and φ* that policies may rely on
 ``problem``        all of these together with the truth θ*, φ*
@@ -35,6 +36,7 @@ from hrprob.problem.contexts import (
     Sphere,
     Withholding,
 )
+from hrprob.problem.drift import Abrupt, Drift, Rotating, Wandering
 from hrprob.problem.files import read_context_sets
 from hrprob.problem.known import Known
 from hrprob.problem.levels import (
@@ -58,12 +60,14 @@ from hrprob.problem.stay_rules import StayRules
 
 __all__ = [
     "NORMAL",
+    "Abrupt",
     "Affine",
     "Ball",
     "Bounds",
     "ContextFunction",
     "ContextSequence",
     "Contexts",
+    "Drift",
     "Drifting",
     "EmpiricalLevels",
     "Finite",
@@ -86,6 +90,7 @@ __all__ = [
     "RedrawnLevels",
     "Residuals",
     "Reward",
+    "Rotating",
     "Satisfaction",
     "SeenLevels",
     "Sphere",
@@ -94,6 +99,7 @@ __all__ = [
     "Threshold",
     "TruncatedNormal",
     "UniformLevels",
+    "Wandering",
     "Withholding",
     "read_context_sets",
 ]

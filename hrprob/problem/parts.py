@@ -5,6 +5,7 @@ from __future__ import annotations
 from hrprob._core.registry import Registry
 from hrprob.noise import NOISES
 from hrprob.problem.contexts import CONTEXTS
+from hrprob.problem.drift import DRIFTS
 from hrprob.problem.levels import LEVELS
 from hrprob.problem.links import LINKS
 from hrprob.problem.objectives import OBJECTIVES
@@ -17,4 +18,5 @@ PARTS: dict[str, Registry[object]] = {
     "objective": OBJECTIVES,
     "contexts": CONTEXTS,
     "satisfaction": LEVELS,
+    "drift": DRIFTS,
 }

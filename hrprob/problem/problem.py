@@ -13,6 +13,7 @@ from hrprob._core.types import AsWritten, Numbers
 from hrprob.noise import NORMAL, Noise
 from hrprob.problem.bounds import Bounds
 from hrprob.problem.contexts import Contexts, Sphere
+from hrprob.problem.drift import Drift
 from hrprob.problem.known import Known
 from hrprob.problem.levels import Satisfaction, UniformLevels
 from hrprob.problem.links import Affine, Link
@@ -31,6 +32,7 @@ _EXAMPLES = {
     "contexts": "Sphere(actions=20)",
     "satisfaction": "UniformLevels(low=-1.0, high=1.0)",
     "bounds": "Bounds(theta=1.0, phi=2.0)",
+    "drift": "Rotating(period=20000.0)",
 }
 
 
@@ -58,6 +60,9 @@ class Problem:
         How the levels β of users are drawn, and whether they are seen.
     bounds : Bounds
         The norm bounds that policies know; the truth must respect them.
+    drift : Drift, optional
+        How θ* and φ* move from user to user; by default they stay. ``theta`` and ``phi`` are the truth of the first
+        user, and regret is measured against the oracle of the moment.
 
     Examples
     --------
@@ -78,10 +83,13 @@ class Problem:
     contexts: Contexts = Sphere()
     satisfaction: Satisfaction = UniformLevels()
     bounds: Bounds = Bounds()
+    drift: Drift | None = None
 
     def __post_init__(self) -> None:
         for name, example in _EXAMPLES.items():
             part = getattr(self, name)
+            if name == "drift" and part is None:
+                continue
             fits = PARTS[name].is_instance(part) if name in PARTS else isinstance(part, Bounds)
             if not fits:
                 raise InvalidInput(name, "must be a part of a problem", part, f"for example hrprob.{example}")
@@ -98,9 +106,13 @@ class Problem:
                 )
         self.link.check_bound(self.bounds.phi)
         self.contexts.check_dimension(theta.size)
+        if self.drift is not None:
+            self.drift.check(theta.size)
         set_frozen(self, theta=theta, phi=phi)
         try:
-            outcomes = reachable_outcomes(self.contexts, self.theta, self.phi, self.link, self.noise)
+            outcomes = reachable_outcomes(
+                self.contexts, self.theta, self.phi, self.link, self.noise, turns=self.drift is not None
+            )
             self.satisfaction.check_finite(self.noise, *outcomes)
         except InvalidInput as complaint:
             raise complaint.within("satisfaction") from None
@@ -123,6 +135,12 @@ class Problem:
     def sets(self) -> np.ndarray | None:
         """The context sets (sets, actions, d), where there are finitely many."""
         return getattr(self.contexts, "finite_sets", None)
+
+    def check_still(self, purpose: str) -> None:
+        """Raise if the truth drifts; ``purpose`` says what needs one that stays."""
+        if self.drift is not None:
+            remedy = f"{purpose}; leave `drift` out"
+            raise InvalidInput("drift", "must not be given here", self.drift.kind, remedy)
 
     def known(self, users: int) -> Known:
         """Return what a policy may know before ``users`` users arrive."""

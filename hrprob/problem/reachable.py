@@ -14,13 +14,22 @@ __all__ = ["reachable_outcomes"]
 # Angles on each grid over the unit ball, and how many grids, each finer than the one before it: the angle at which
 # the lowest outcome is highest is then known to 1e-7.
 _ANGLES, _GRIDS = 721, 3
+# Means, and variances, that are looked at where θ and φ turn; the ends, which decide, are among them.
+_VALUES = 41
 
 
 def reachable_outcomes(
-    contexts: Contexts, theta: np.ndarray, phi: np.ndarray, link: Link, noise: Noise
+    contexts: Contexts, theta: np.ndarray, phi: np.ndarray, link: Link, noise: Noise, *, turns: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and variances (n,): of all contexts if there are finitely many, else on grids over the unit ball."""
+    """Return means and variances (n,): of all contexts if there are finitely many, else on grids over the unit ball.
+
+    ``turns``: θ and φ may have any directions, so every mean may go with every variance.
+    """
     sets = getattr(contexts, "sets", None)
+    if turns:
+        most = 1.0 if sets is None else float(np.linalg.norm(sets, axis=2).max())
+        u, v = (np.linspace(-most, most, _VALUES) * float(np.linalg.norm(vector)) for vector in (theta, phi))
+        return np.repeat(u, _VALUES), np.tile(_variance(link, v), _VALUES)
     if sets is not None:
         rows = sets.reshape(-1, theta.size)
         return rows @ theta, _variance(link, rows @ phi)

@@ -15,7 +15,7 @@ from hrprob.reproduce.regret_figures import LABELS
 __all__ = ["PROMISES", "figure_validity", "price"]
 
 PROMISES = {
-    "paper": "as printed",
+    "paper": "claimed, not proved",
     "corrected": "fixed designs",
     "likelihood-ratio": "any design, all n",
     "released": "nothing",

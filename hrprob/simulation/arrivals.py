@@ -60,11 +60,11 @@ def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Arr
     In several compiled steps: see :mod:`hrprob.problem.contexts` for why.
     """
     numbers, contexts = np.asarray(users, dtype=np.uint32), problem.contexts
-    drawn, beta, noise = _draw(problem, keys, numbers)
+    drawn, beta, noise, drift = _draw(problem, keys, numbers)
     if isinstance(contexts, NormalVectors):
         shape = contexts.actions, problem.dimension
         drawn = bulk_normals(bulk_words(keys, numbers, Purpose.CONTEXTS, shape)), drawn
-    placed, mean, sd, value = _arrive(problem, drawn, beta)
+    placed, mean, sd, value = _arrive(problem, drawn, beta, drift)
     return Arrivals(jax.device_put(numbers), placed, beta, noise, mean, sd, value, _best(value))
 
 
@@ -110,25 +110,30 @@ def noise_of_rounds(
 
 @program()
 def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> PyTree:
-    """Return what contexts need beside normal vectors, levels and noise."""
+    """Return what contexts need beside normal vectors, levels, noise, and what a drift of the truth needs."""
     source, contexts = Source(keys, jnp.asarray(users)), problem.contexts
     drawn: PyTree
     if isinstance(contexts, NormalVectors):
         drawn = contexts.draw_more(source)
     else:
         drawn = contexts.draw(source, problem.dimension)
-    return drawn, problem.satisfaction.draw(source), problem.noise.draw(source, BLOCK_OF_ROUNDS)
+    drift = None if problem.drift is None else problem.drift.draw(source, problem.dimension)
+    return drawn, problem.satisfaction.draw(source), problem.noise.draw(source, BLOCK_OF_ROUNDS), drift
 
 
 @program()
-def _arrive(problem: Problem, drawn: PyTree, beta: jax.Array) -> tuple[jax.Array, ...]:
+def _arrive(problem: Problem, drawn: PyTree, beta: jax.Array, drift: PyTree) -> tuple[jax.Array, ...]:
     """Return contexts, mean, standard deviation and value of every action."""
     if isinstance(problem.contexts, NormalVectors):
         shape = beta.shape[0], problem.contexts.actions, problem.dimension, beta.shape[1]
         drawn = widened(drawn[0].reshape(shape)), drawn[1]
-    contexts = problem.contexts.place(drawn)
-    mean = _along(contexts, problem.theta)
-    variance = problem.link(_along(contexts, problem.phi))
+    contexts, theta, phi = problem.contexts.place(drawn), problem.theta, problem.phi
+    if problem.drift is not None:
+        theta, phi = (
+            problem.drift.truth(jnp.asarray(start), drift, place) for place, start in enumerate((theta, phi))
+        )
+    mean = _along(contexts, theta)
+    variance = problem.link(_along(contexts, phi))
     # A bound that is met exactly can leave a variance of −1e-17.
     variance = jnp.maximum(variance, 0.0)
     value = problem.value(mean, variance, beta[:, None])

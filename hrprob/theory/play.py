@@ -145,6 +145,7 @@ def _check_problem(problem: Problem) -> None:
         raise InvalidInput(
             "problem", "must have the objective lifetime and levels that are seen", given, remedy
         )
+    problem.check_still("the paper's theorems are about one truth")
     low, high = problem.satisfaction.support
     if not (math.isfinite(low) and math.isfinite(high)):
         remedy = "values are compared at levels drawn from their range; take uniform levels"

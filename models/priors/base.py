@@ -14,7 +14,17 @@ from hrprob._core.types import Number
 from hrprob.models.claims import keeps_claim
 from hrprob.models.setting import Setting
 
-__all__ = ["PRIORS", "Prior", "is_uniform", "make_prior", "radii", "register", "sample", "theta_precision"]
+__all__ = [
+    "PRIORS",
+    "Prior",
+    "has_theta_precision",
+    "is_uniform",
+    "make_prior",
+    "radii",
+    "register",
+    "sample",
+    "theta_precision",
+]
 
 P = TypeVar("P", bound=type)
 
@@ -102,10 +112,15 @@ def theta_precision(prior: Prior, setting: Setting) -> Number | None:
     >>> float(theta_precision(make_prior("gaussian"), Setting(dimension=3)))
     4.0
     """
-    if not keeps_claim(type(prior), "theta_precision", _DENSITY):
+    if not has_theta_precision(prior):
         return None
     precision: Number = prior.theta_precision(setting)  # type: ignore[attr-defined]
     return precision
+
+
+def has_theta_precision(prior: Prior) -> bool:
+    """Say whether a prior has a :func:`theta_precision`, without computing it."""
+    return keeps_claim(type(prior), "theta_precision", _DENSITY)
 
 
 def sample(prior: Prior, setting: Setting) -> tuple[jax.Array, jax.Array]:

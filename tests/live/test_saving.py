@@ -22,10 +22,10 @@ ROOT = Path(__file__).parents[2]
 SERVED = [kind for kind, cls in POLICIES.kinds().items() if not cls.knows_truth]
 
 
-def agent_of(kind, **options):
+def agent_of(kind, policy=None, **options):
     if kind == "kl-ulcb":
         options |= {"contexts": hrprob.Finite(SETS), "satisfaction": hrprob.FixedLevels(0.2)}
-    return make_agent(hrprob.policies.make_policy(kind), **options)
+    return make_agent(hrprob.policies.make_policy({"kind": kind} | (policy or {})), **options)
 
 
 def same_state(one, other):
@@ -76,17 +76,28 @@ def test_every_policy_goes_on_alike_in_another_process(kind, tmp_path):
 
 
 @pytest.mark.study
-def test_eager_and_warmed_up_agents_go_on_alike(tmp_path):
-    for policy in (
-        hrprob.HRUCB(eager=True, warmup=5),
-        hrprob.HRUCB(radius="likelihood-ratio", eager=True, warmup=3),
-        hrprob.Thompson(engine="smc", eager=True, warmup=3),
-    ):
-        agent = make_agent(policy, users=500)
-        go_on(agent, 1, 40)
-        agent.save(tmp_path / "agent.zip")
-        answers = go_on(agent, 2, 300)
-        assert go_on(hrprob.Agent.load(tmp_path / "agent.zip"), 2, 300) == answers
+@pytest.mark.parametrize("options", [{"warmup": 5}, {"warmup": 5, "eager": True}], ids=["warm-up", "eager"])
+@pytest.mark.parametrize("kind", SERVED)
+def test_eager_and_warmed_up_agents_go_on_alike_in_another_process(kind, options, tmp_path):
+    try:
+        agent = agent_of(kind, policy=options)
+    except InvalidInput as complaint:
+        pytest.skip(str(complaint))
+    go_on(agent, 1, int(np.random.default_rng(len(kind)).integers(3, 200)))
+    agent.save(tmp_path / "agent.zip")
+    answers = go_on(agent, 2, 1000)
+    assert in_another_process(tmp_path / "agent.zip", 2, 1000) == answers
+
+
+@pytest.mark.parametrize("forgetting", [{"discount": 0.95}, {"window": 20}], ids=str)
+def test_saved_agents_that_forget_go_on_alike(forgetting, tmp_path):
+    agent = agent_of("greedy", policy=forgetting)
+    go_on(agent, 1, 60)
+    agent.save(tmp_path / "agent.zip")
+    answers = go_on(agent, 2, 60)
+    loaded = hrprob.Agent.load(tmp_path / "agent.zip")
+    assert go_on(loaded, 2, 60) == answers
+    same_state(agent, loaded)
 
 
 def kill_while_serving(folder, seed, lines):

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from hrprob.comparison.growth import measured_error_rates
 from hrprob.theory.findings import failure_interval
-from tests.quoted.formats import number, ratio, with_error
+from tests.quoted.formats import number, ratio, with_error, with_interval
+from tests.quoted.logs import LOGS
 
 SUITE = Path(__file__).parents[2] / "experiments" / "suite"
 DEFAULT = "contextual-ids"
@@ -159,6 +160,50 @@ def growth(recorded):
     )
 
 
+def forgetting(recorded):
+    """Return the regret with and without forgetting, by drift and policy."""
+    rows = []
+    for drift, policies in recorded["forgetting"]["values"].items():
+        for policy, found in policies.items():
+            for way in ("discount", "window"):
+                entry, first = found[way], way == "discount"
+                rows.append(
+                    [
+                        drift if first and policy == "greedy" else "",
+                        f"`{policy}`" if first else "",
+                        with_error(found["remembering"]) if first else "",
+                        way,
+                        with_error(entry),
+                        with_interval(entry["difference"]),
+                        ratio(entry["ratio"]),
+                    ]
+                )
+    heads = ["truth", "policy", "remembers all", "forgets by", "regret", "difference", "ratio"]
+    return table(heads, rows)
+
+
+def logs(recorded):
+    """Return how often intervals from logs cover the truth, by how the log was made."""
+    rows = []
+    for design, methods in recorded["logs"]["values"].items():
+        for method, found in methods.items():
+            told = found["logs"] >= LOGS // 10
+            shares = (
+                {"mean": 100 * found["share"], "low": 100 * found["low"], "high": 100 * found["high"]}
+                if told
+                else {}
+            )
+            rows.append(
+                [
+                    design if method == "replay" else "",
+                    f"`{method}`",
+                    number(found["logs"]),
+                    f"{with_interval(shares, 1, value=95)} %" if told else "refused",
+                ]
+            )
+    return table(["log", "method", "logs that tell", "intervals that cover"], rows)
+
+
 def _recorded(source, make):
     """Return a block that waits for the record of its source."""
 
@@ -176,6 +221,8 @@ BLOCKS = {
     "suite-ranks": _recorded("suite", suite_ranks),
     "held-out-ranks": _recorded("held-out", held_out_ranks),
     "coverage": _recorded("coverage", coverage),
+    "forgetting": _recorded("forgetting", forgetting),
+    "logs": _recorded("logs", logs),
     "checks-faults": _recorded("checks", checks_faults),
     "checks-sound": _recorded("checks", checks_sound),
 }

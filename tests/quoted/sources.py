@@ -20,6 +20,8 @@ from tests.quoted.anytime import anytime
 from tests.quoted.calibration import calibrated_coverage
 from tests.quoted.checks import checks
 from tests.quoted.explanations import explanations
+from tests.quoted.forgetting import forgetting
+from tests.quoted.logs import logs
 from tests.quoted.validity import validity
 
 ROOT = Path(__file__).parents[2]
@@ -173,6 +175,10 @@ SOURCES = {
     "explanations": Source(
         [], explanations, "why the extensions gain or lose: the truth known, and runs with one thing changed"
     ),
+    "forgetting": Source(
+        [], forgetting, "experiments/drift/rotating.toml, three drifts and none, 20 × 20 000 users"
+    ),
+    "logs": Source([], logs, "coverage of intervals from simulated logs, 200 per design"),
     "anytime": Source(
         [],
         anytime,

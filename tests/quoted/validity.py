@@ -1,13 +1,13 @@
 """What the promise of the likelihood-ratio set costs: regret and growth, in the paper's setting and on `one-set`."""
 
-import time
-from importlib import resources
 from pathlib import Path
 
 import hrprob
 from hrprob.comparison.estimates import ratio_of_means
 from hrprob.comparison.growth import sublinear
 from hrprob.io import config
+
+SUITE = Path(__file__).parents[2] / "experiments" / "suite"
 
 POLICIES = {
     "likelihood-ratio": hrprob.HRUCBExact(radius="likelihood-ratio"),
@@ -21,27 +21,40 @@ POLICIES = {
 SIZES = {"paper": (29_001, 20), "one-set": (10_000, 40)}
 
 
+def problems() -> dict:
+    """Return the paper's setting and the suite's problem with one fixed set of contexts."""
+    data = config.read_data(SUITE / "one-set.toml") | {"policy": [{"kind": "random"}]}
+    return {"paper": hrprob.Problem(), "one-set": config.from_data(data, SUITE).problem}
+
+
 def validity(folder=None) -> dict:
     """Return last regrets, ratios to the likelihood-ratio set, and whether its regret is sublinear, by problem."""
-    found: dict = {}
-    with resources.as_file(resources.files("hrprob.experiments")) as shipped:
-        one_set = config.read(Path(shipped) / "suite" / "one-set.toml").problem
-    for name, problem in {"paper": hrprob.Problem(), "one-set": one_set}.items():
-        users, trials = SIZES[name]
-        begin = time.process_time()
-        run = hrprob.simulate(problem, POLICIES, users=users, trials=trials, seed=0, keep=50).regret
-        last = {policy: run.sel(policy=policy).isel(user=-1).values for policy in POLICIES}
-        found[name] = {"users": users, "trials": trials, "regret": {}, "ratio": {}, "sublinear": {}}
-        for policy, values in last.items():
-            found[name]["regret"][policy] = {
-                "mean": float(values.mean()),
-                "se": float(values.std(ddof=1) / trials**0.5),
-            }
-            ratio = ratio_of_means(values, last["likelihood-ratio"])
-            found[name]["ratio"][policy] = {"mean": ratio.mean, "low": ratio.low, "high": ratio.high}
-            growth = sublinear(
-                run.user.values, run.sel(policy=policy).values, run.sel(policy="random").values
-            )
-            found[name]["sublinear"][policy] = growth.verdict
-        print(name, found[name], f"{time.process_time() - begin:.0f} CPU s", flush=True)
+    return {name: summary(play(name, problem, POLICIES)) for name, problem in problems().items()}
+
+
+def play(name: str, problem, policies: dict):
+    """Return the regrets of policies, every fiftieth user."""
+    users, trials = SIZES[name]
+    return hrprob.simulate(problem, policies, users=users, trials=trials, seed=0, keep=50).regret
+
+
+def summary(run) -> dict:
+    """Return what is recorded of the regrets (policy, trial, user) on one problem."""
+    last = {str(policy): run.sel(policy=policy).isel(user=-1).values for policy in run.policy.values}
+    found: dict = {
+        "users": int(run.user[-1]),
+        "trials": run.sizes["trial"],
+        "regret": {},
+        "ratio": {},
+        "sublinear": {},
+    }
+    for policy, values in last.items():
+        found["regret"][policy] = {
+            "mean": float(values.mean()),
+            "se": float(values.std(ddof=1) / len(values) ** 0.5),
+        }
+        ratio = ratio_of_means(values, last["likelihood-ratio"])
+        found["ratio"][policy] = {"mean": ratio.mean, "low": ratio.low, "high": ratio.high}
+        growth = sublinear(run.user.values, run.sel(policy=policy).values, run.sel(policy="random").values)
+        found["sublinear"][policy] = growth.verdict
     return found

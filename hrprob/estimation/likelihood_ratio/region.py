@@ -75,11 +75,11 @@ __all__ = [
     "maximum",
 ]
 
-POINTS = 9
+POINTS = 7
 """Points of the boundary per context, from the smallest variance to the largest."""
 
 SLACK = 1.1
-"""The stated slack, a factor on the radius. 1.9 % of it is for the points, which are corners of a polygon."""
+"""The stated slack, a factor on the radius. 3.5 % of it is for the points, which are corners of a polygon."""
 
 LEAST_ROUNDS = 128
 """Rounds per dimension below which the region is that of the bounds alone."""

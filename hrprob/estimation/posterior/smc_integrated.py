@@ -31,7 +31,7 @@ from hrprob.estimation.posterior.conjugate import (
 from hrprob.estimation.posterior.target import Target, sum_over_rows
 from hrprob.models.ball import from_ball, gain, to_ball
 from hrprob.models.base import normal_given_phi
-from hrprob.models.priors.base import theta_precision
+from hrprob.models.priors.base import has_theta_precision, theta_precision
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract
@@ -61,7 +61,7 @@ class _Sums(NamedTuple):
 
 def serves(target: Target) -> bool:
     """Say whether θ can be integrated out: normal outcomes, and a prior that is normal or uniform on the ball."""
-    return normal_given_phi(target.model) and theta_precision(target.prior, target.setting) is not None
+    return normal_given_phi(target.model) and has_theta_precision(target.prior)
 
 
 def start(target: Target, key: jax.Array, particles: int) -> tuple[jax.Array, Given]:

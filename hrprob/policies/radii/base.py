@@ -103,6 +103,8 @@ class Radius(Generic[Parameters]):
     takes_xi: ClassVar[bool] = False
     # Whether a factor on the radius, ``scale``, may be given.
     takes_scale: ClassVar[bool] = False
+    # Whether it rests on all rounds that were ever sampled, and so cannot go with a policy that forgets.
+    needs_all_rounds: ClassVar[bool] = False
     # Whether it requires a policy that estimates φ.
     needs_phi: ClassVar[bool] = False
 

@@ -2,7 +2,7 @@ r"""A joint set for (θ, φ) from the likelihood of normal outcomes: valid for a
 
 The set is that of :mod:`hrprob.estimation.likelihood_ratio`, with the weighted estimator as predictive: with probability
 1 − δ the truth is in it after every user, whatever the policy picks. No constant is tuned, and no union over two sets is
-taken. It is fitted to the stored stays whenever the number of users has grown by 10 %, in the closed form of
+taken. It is fitted to the stored stays whenever the number of users has grown by 15 %, in the closed form of
 :mod:`hrprob.estimation.likelihood_ratio.region`; between two fits the last one serves, and stays valid. That form is
 an approximation whose slack is stated there, and so is what the policy uses.
 
@@ -54,7 +54,7 @@ __all__ = ["LikelihoodRatio", "LikelihoodRatioState", "LikelihoodRatioWidth"]
 if TYPE_CHECKING:
     from hrprob.policies.optimism import OptimistState
 
-_GROWTH = 1.1
+_GROWTH = 1.15
 
 
 class LikelihoodRatioState(NamedTuple):
@@ -170,6 +170,7 @@ class LikelihoodRatio(Radius[OptimistParameters]):
 
     needs_phi: ClassVar[bool] = True
     takes_scale: ClassVar[bool] = True
+    needs_all_rounds: ClassVar[bool] = True
 
     def width(self, policy: OptimistParameters, known: Known) -> LikelihoodRatioWidth:
         """Return the width with room for these users."""

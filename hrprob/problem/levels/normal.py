@@ -16,7 +16,7 @@ standard deviation τ (``tail``) the average is finite only if deviation² < w·
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Protocol, cast
 
 import jax
 import jax.numpy as jnp
@@ -136,14 +136,14 @@ class NormalLevels(LevelDistribution):
     def mean_lifetime(self, u: ArrayLike, w: ArrayLike, noise: Noise) -> jax.Array:
         """Return E_β[h]; infinite where the variance is too small for it to be finite, as an estimated one may be."""
         u, w = jnp.broadcast_arrays(jnp.asarray(u, dtype=float), jnp.asarray(w, dtype=float))
-        tail = noise.tail
-        assert tail is not None  # checked by `check_mean_lifetime`
-        finite = self.sd**2 < w * tail**2
-        safe = jnp.where(finite, w, 2.0 * (self.sd / tail) ** 2)
+        assert noise.tail is not None  # checked by `check_mean_lifetime`
+        finite = self.sd**2 < w * noise.tail**2
+        safe = jnp.where(finite, w, 2.0 * (self.sd / noise.tail) ** 2)
         sd = jnp.sqrt(safe)
         shift, slope = (self.mean - u) / sd, self.sd / sd
-        if hasattr(noise, "turns") and hasattr(noise, "peak") and noise.turns:
-            mean = _lifetime_by_pieces(self, u, safe, noise, noise.turns, *noise.peak(shift, slope))
+        if getattr(noise, "turns", ()):
+            turning = cast(_TurningNoise, noise)
+            mean = _lifetime_by_pieces(self, u, safe, turning, *turning.peak(shift, slope))
             return jnp.where(finite, mean, jnp.inf)
         bump, width = normal_peak(noise, shift, slope)
         return _lifetime_by_nodes(self, u, w, noise, bump, width, finite)
@@ -227,12 +227,20 @@ def _lifetime_by_nodes(
     return jnp.where(finite, jnp.where(away, 0.0, body) + tail, jnp.inf)
 
 
+class _TurningNoise(Noise, Protocol):
+    """A noise whose lower tail has several laws."""
+
+    @property
+    def turns(self) -> tuple[Number, ...]: ...
+
+    def peak(self, shift: jax.Array, slope: jax.Array) -> tuple[jax.Array, jax.Array]: ...
+
+
 def _lifetime_by_pieces(
     levels: NormalLevels,
     u: jax.Array,
     w: jax.Array,
-    noise: Noise,
-    turns: tuple[Number, ...],
+    noise: _TurningNoise,
     bump: jax.Array,
     width: jax.Array,
 ) -> jax.Array:
@@ -253,4 +261,4 @@ def _lifetime_by_pieces(
         return (high - low) / levels.sd * NORMAL.pdf(0.0) * jnp.exp(log_value(level))
 
     about = [levels.mean + levels.sd * (bump + k * width) for k in _ABOUT]
-    return mean_over_pieces(value, low, high, u, w, noise, (levels.mean, *about), turns)
+    return mean_over_pieces(value, low, high, u, w, noise, (levels.mean, *about), noise.turns)
