@@ -14,13 +14,14 @@ goes there as a whole: it is best served where the arrays of a member lie togeth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+
+from hrprob._core.types import PyTree
 
 __all__ = ["vmap_last"]
 
@@ -42,7 +43,7 @@ _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_
 Flags = tuple[bool, ...]
 
 
-def vmap_last(function: Callable[..., Any], batched: Any, size: int) -> Callable[..., Any]:
+def vmap_last(function: Callable[..., PyTree], batched: PyTree, size: int) -> Callable[..., PyTree]:
     """Return ``function`` over a batch that is on the last axis of its arguments and its results.
 
     Parameters
@@ -61,7 +62,7 @@ def vmap_last(function: Callable[..., Any], batched: Any, size: int) -> Callable
     [3.0, 3.0, 3.0]
     """
 
-    def over_batch(*args: Any) -> Any:
+    def over_batch(*args: PyTree) -> PyTree:
         flags = jax.tree.flatten(
             jax.tree.map(
                 lambda has, part: jax.tree.map(lambda _: has, part),
@@ -72,9 +73,9 @@ def vmap_last(function: Callable[..., Any], batched: Any, size: int) -> Callable
         )[0]
         leaves, tree = jax.tree.flatten(args)
         members = [_member(leaf, has) for leaf, has in zip(leaves, flags, strict=True)]
-        results: list[Any] = []
+        results: list[PyTree] = []
 
-        def flat(*leaves: Any) -> Any:
+        def flat(*leaves: PyTree) -> PyTree:
             found, results[:] = _flattened(function(*jax.tree.unflatten(tree, leaves)))
             return found
 
@@ -98,7 +99,7 @@ def _computes_members_alone(jaxpr: Jaxpr) -> bool:
     )
 
 
-def _jaxprs_of(params: Any) -> list[Jaxpr]:
+def _jaxprs_of(params: PyTree) -> list[Jaxpr]:
     given = [
         each for value in params.values() for each in (value if isinstance(value, tuple | list) else [value])
     ]
@@ -107,12 +108,12 @@ def _jaxprs_of(params: Any) -> list[Jaxpr]:
     ]
 
 
-def _flattened(result: Any) -> tuple[list[Any], list[Any]]:
+def _flattened(result: PyTree) -> tuple[list[PyTree], list[PyTree]]:
     leaves, tree = jax.tree.flatten(result)
     return leaves, [tree]
 
 
-def _member(leaf: Any, has: bool) -> Any:
+def _member(leaf: PyTree, has: bool) -> PyTree:
     """Return the type of one member."""
     kind = jax.typeof(leaf)
     weak = bool(getattr(kind, "weak_type", False))
@@ -120,12 +121,12 @@ def _member(leaf: Any, has: bool) -> Any:
 
 
 def _evaluate(
-    jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], flags: Flags, size: int
-) -> tuple[list[Any], Flags]:
+    jaxpr: Jaxpr, consts: Sequence[PyTree], args: Sequence[PyTree], flags: Flags, size: int
+) -> tuple[list[PyTree], Flags]:
     """Return the results of a jaxpr, and which of them have the batch on their last axis."""
-    known: dict[Any, tuple[Any, bool]] = {}
+    known: dict[PyTree, tuple[PyTree, bool]] = {}
 
-    def read(variable: Any) -> tuple[Any, bool]:
+    def read(variable: PyTree) -> tuple[PyTree, bool]:
         if isinstance(variable, Literal):
             return np.asarray(variable.val, variable.aval.dtype), False  # type: ignore[attr-defined]
         return known[variable]
@@ -141,7 +142,7 @@ def _evaluate(
     return [out[0] for out in outs], tuple(out[1] for out in outs)
 
 
-def _apply(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> tuple[list[Any], Flags]:
+def _apply(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> tuple[list[PyTree], Flags]:
     name, params = equation.primitive.name, equation.params
     if name in _CALLS and _CALLS[name] in params:
         inner: ClosedJaxpr = params[_CALLS[name]]
@@ -149,7 +150,7 @@ def _apply(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> tu
     if not any(flags):
         return _bound(equation, values, params)
     if name in _ELEMENTWISE:
-        out: Any = equation.outvars[0].aval
+        out: PyTree = equation.outvars[0].aval
         return _bound(equation, _aligned(values, flags, out.shape, size), params, True)
     if name in _ALONG_AXES:
         return _bound(equation, values, params, True)
@@ -159,8 +160,8 @@ def _apply(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> tu
 
 
 def _bound(
-    equation: JaxprEqn, values: Sequence[Any], params: Any, has: bool = False
-) -> tuple[list[Any], Flags]:
+    equation: JaxprEqn, values: Sequence[PyTree], params: PyTree, has: bool = False
+) -> tuple[list[PyTree], Flags]:
     primitive = equation.primitive
     given = primitive.get_bind_params(params)
     # Earlier versions of JAX have functions beside the parameters.
@@ -170,15 +171,15 @@ def _bound(
     return outs, (has,) * len(outs)
 
 
-def _one_by_vmap(equation: JaxprEqn, values: list[Any], flags: Flags) -> tuple[list[Any], Flags]:
-    def one(*members: Any) -> Any:
+def _one_by_vmap(equation: JaxprEqn, values: list[PyTree], flags: Flags) -> tuple[list[PyTree], Flags]:
+    def one(*members: PyTree) -> PyTree:
         return tuple(_bound(equation, members, equation.params)[0])
 
     outs = jax.vmap(one, [-1 if has else None for has in flags], -1)(*values)
     return list(outs), (True,) * len(outs)
 
 
-def _aligned(values: Sequence[Any], flags: Flags, shape: tuple[int, ...], size: int) -> list[Any]:
+def _aligned(values: Sequence[PyTree], flags: Flags, shape: tuple[int, ...], size: int) -> list[PyTree]:
     """Return operands of one shape, the batch last."""
     full = (*shape, size)
     aligned = []
@@ -189,11 +190,11 @@ def _aligned(values: Sequence[Any], flags: Flags, shape: tuple[int, ...], size: 
     return aligned
 
 
-def _spread(value: Any, has: bool, size: int) -> Any:
+def _spread(value: PyTree, has: bool, size: int) -> PyTree:
     return value if has else jnp.broadcast_to(jnp.asarray(value)[..., None], (*np.shape(value), size))
 
 
-def _spread_to(values: Sequence[Any], flags: Flags, wanted: Flags, size: int) -> list[Any]:
+def _spread_to(values: Sequence[PyTree], flags: Flags, wanted: Flags, size: int) -> list[PyTree]:
     """Return values of which some, that are the same for all members, are wanted for each."""
     return [
         _spread(value, has, size) if want else value
@@ -201,37 +202,37 @@ def _spread_to(values: Sequence[Any], flags: Flags, wanted: Flags, size: int) ->
     ]
 
 
-def _broadcast(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> Any:
+def _broadcast(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
     shape, axes = equation.params["shape"], equation.params["broadcast_dimensions"]
     if len(values) > 1:
         return None
     return [lax.broadcast_in_dim(values[0], (*shape, size), (*axes, len(shape)))], (True,)
 
 
-def _reshape(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> Any:
+def _reshape(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
     if equation.params["dimensions"] is not None or len(values) > 1:
         return None
     return [lax.reshape(values[0], (*equation.params["new_sizes"], size))], (True,)
 
 
-def _transpose(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> Any:
+def _transpose(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
     order = equation.params["permutation"]
     return [lax.transpose(values[0], (*order, len(order)))], (True,)
 
 
-def _slice(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> Any:
+def _slice(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
     params = equation.params
     strides = None if params["strides"] is None else (*params["strides"], 1)
     start, limit = (*params["start_indices"], 0), (*params["limit_indices"], size)
     return [lax.slice(values[0], start, limit, strides)], (True,)
 
 
-def _concatenate(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> Any:
+def _concatenate(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
     parts = [_spread(value, has, size) for value, has in zip(values, flags, strict=True)]
     return [lax.concatenate(parts, equation.params["dimension"])], (True,)
 
 
-def _while(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> tuple[list[Any], Flags]:
+def _while(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> tuple[list[PyTree], Flags]:
     params = equation.params
     cond, body = params["cond_jaxpr"], params["body_jaxpr"]
     for_cond, for_body = params["cond_nconsts"], params["body_nconsts"]
@@ -244,10 +245,10 @@ def _while(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> tu
     has, stops = _flags_of_while(params, flags)
     start = _spread_to(carry, flags[both:], has, size)
 
-    def going(carry: list[Any]) -> Any:
+    def going(carry: list[PyTree]) -> PyTree:
         return _evaluate(cond.jaxpr, cond.consts, [*of_cond, *carry], (*cond_has, *has), size)[0][0]
 
-    def step(carry: list[Any]) -> list[Any]:
+    def step(carry: list[PyTree]) -> list[PyTree]:
         new, found = _evaluate(body.jaxpr, body.consts, [*of_body, *carry], (*body_has, *has), size)
         new = _spread_to(new, found, has, size)
         if not stops:
@@ -262,7 +263,7 @@ def _while(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> tu
     return list(outs), has
 
 
-def _scan(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> tuple[list[Any], Flags]:
+def _scan(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> tuple[list[PyTree], Flags]:
     params = equation.params
     inner, n_consts, n_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
     consts, carry, xs = values[:n_consts], values[n_consts : n_consts + n_carry], values[n_consts + n_carry :]
@@ -270,7 +271,7 @@ def _scan(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> tup
     has, has_xs = found[:n_carry], flags[n_consts + n_carry :]
     start = _spread_to(carry, flags[n_consts : n_consts + n_carry], has, size)
 
-    def step(carry: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
+    def step(carry: list[PyTree], rows: list[PyTree]) -> tuple[list[PyTree], list[PyTree]]:
         outs, of_outs = _evaluate(
             inner.jaxpr, inner.consts, [*consts, *carry, *rows], (*flags[:n_consts], *has, *has_xs), size
         )
@@ -283,7 +284,7 @@ def _scan(equation: JaxprEqn, values: list[Any], flags: Flags, size: int) -> tup
     return [*last, *rows], (*has, *found[n_carry:])
 
 
-_RULES: dict[str, Callable[[JaxprEqn, list[Any], Flags, int], Any]] = {
+_RULES: dict[str, Callable[[JaxprEqn, list[PyTree], Flags, int], PyTree]] = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,
     "transpose": _transpose,
@@ -299,7 +300,7 @@ def _flags_of(closed: ClosedJaxpr, flags: Flags) -> Flags:
     jaxpr = closed.jaxpr
     known = dict(zip(jaxpr.invars, flags, strict=True))
 
-    def read(variable: Any) -> bool:
+    def read(variable: PyTree) -> bool:
         return not isinstance(variable, Literal) and known.get(variable, False)
 
     for equation in jaxpr.eqns:
@@ -316,7 +317,7 @@ def _flags_of(closed: ClosedJaxpr, flags: Flags) -> Flags:
     return tuple(map(read, jaxpr.outvars))
 
 
-def _flags_of_while(params: Any, flags: Flags) -> tuple[Flags, bool]:
+def _flags_of_while(params: PyTree, flags: Flags) -> tuple[Flags, bool]:
     """Return what is batched in a loop, and whether some members may go on alone; then everything is."""
     for_cond, both = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     has = flags[both:]
@@ -330,7 +331,7 @@ def _flags_of_while(params: Any, flags: Flags) -> tuple[Flags, bool]:
         has = now
 
 
-def _flags_of_scan(params: Any, flags: Flags) -> Flags:
+def _flags_of_scan(params: PyTree, flags: Flags) -> Flags:
     n_consts, n_carry = params["num_consts"], params["num_carry"]
     has = flags[n_consts : n_consts + n_carry]
     while True:
