@@ -72,9 +72,9 @@ def join_contexts(
 
     Parameters
     ----------
-    users : array_like, shape (users, p), or data frame
+    users : array_like, shape (n, p), or data frame
         Numeric features of people. Each is centred, divided by its standard deviation and clipped.
-    actions : array_like, shape (actions, q), or data frame
+    actions : array_like, shape (k, q), or data frame
         Features of actions, taken as they are; the unit matrix says only which action it is.
     products : bool
         Append the products of every feature of a person with every feature of an action, so that an action

@@ -20,7 +20,7 @@ from hrprob.io.chunks import ArrayFolder
 from hrprob.io.staging import reserved, staged_at
 from hrprob.io.unfinished import fingerprint, unfinished
 from hrprob.scheduling.opening import open_scheduler
-from hrprob.simulation.tasks import JobRunner, Scheduler
+from hrprob.simulation.tasks import Scheduler
 
 __all__ = ["diagnose_experiment"]
 
@@ -87,25 +87,27 @@ def diagnose_experiment(
         fit_as=fit_as,
     )
     sizes = QUICK if quick else DEFAULT
-    plan = {
-        "job": "diagnose",
-        "configuration": config.resolved(experiment),
-        "policy": describe(study.policy),
-        "engine": describe(study.engine),
-        "fit_as": dict(fit_as or {}),
-        "sizes": dataclasses.asdict(sizes),
-    }
+    plan = _plan(experiment, study, sizes, fit_as)
     with (
         reserved(out, "diagnose") as destination,
         unfinished(destination, plan, resume=resume) as finished,
         staged_at(destination, "diagnose") as folder,
-        open_scheduler(scheduler, modules=modules, prepare=prepare) as opened,
     ):
         if quick:
             say("QUICK: too few data sets to detect small differences; this shows that it works.")
         store = ArrayFolder(finished / "jobs", fingerprint(plan))
-        runner = Replications(None if scheduler is None else opened, store)
-        diagnosis = _diagnose_into(folder, study, sizes, runner, say, progress)
+        with plot.save_in_background() as save:
+
+            def draw(diagnostic: Diagnostic, result: object) -> None:
+                # Figures are drawn while diagnostics that take longer still run.
+                for name, figure in draw_figures(diagnostic, result):
+                    save(figure, folder, name)
+
+            with open_scheduler(scheduler, modules=modules, prepare=prepare) as opened:
+                runner = Replications(None if scheduler is None else opened, store)
+                diagnosis = diagnose(study, sizes, say=say, progress=progress, finished=draw, runner=runner)
+            # While the last figures are being written, and without a cluster, which xarray would ask for locks.
+            write_data(folder, diagnosis)
         facts = {
             "quick": quick,
             "fit_as": dict(fit_as or {}),
@@ -118,22 +120,15 @@ def diagnose_experiment(
     return diagnosis
 
 
-def _diagnose_into(
-    folder: Path,
-    study: Study,
-    sizes: Sizes,
-    runner: JobRunner,
-    say: Callable[[str], None],
-    progress: bool,
-) -> Diagnosis:
-    """Run all diagnostics and write figures and data into a folder."""
-    with plot.save_in_background() as save:
-
-        def draw(diagnostic: Diagnostic, result: object) -> None:
-            # Figures are drawn while diagnostics that take longer still run.
-            for name, figure in draw_figures(diagnostic, result):
-                save(figure, folder, name)
-
-        diagnosis = diagnose(study, sizes, say=say, progress=progress, finished=draw, runner=runner)
-        write_data(folder, diagnosis)  # while the last figures are being written
-    return diagnosis
+def _plan(
+    experiment: config.Experiment, study: Study, sizes: Sizes, fit_as: Mapping[str, Decoded] | None
+) -> dict[str, object]:
+    """Return what decides the results, as plain data: an interrupted diagnosis goes on only with the same."""
+    return {
+        "job": "diagnose",
+        "configuration": config.resolved(experiment),
+        "policy": describe(study.policy),
+        "engine": describe(study.engine),
+        "fit_as": dict(fit_as or {}),
+        "sizes": dataclasses.asdict(sizes),
+    }

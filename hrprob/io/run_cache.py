@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,13 +98,15 @@ def load_or_play(
     played = _play_here(missing, folder, say, progress)
     if scheduler is not None:
         played = _play_on(scheduler, missing, say, progress)
-    for part, run in played:
-        run.attrs["fingerprint"] = fingerprint(resolved(parts[part]))
-        file = folder.finished / "parts" / f"{part}.nc"
-        _store(run, file)
-        shutil.rmtree(_chunks_of(part, folder), ignore_errors=True)
-        _put_into_result(file, folder)
-        runs[part] = run
+    # Closed here, whatever happens: its threads must not be left to the garbage collector.
+    with contextlib.closing(played):
+        for part, run in played:
+            run.attrs["fingerprint"] = fingerprint(resolved(parts[part]))
+            file = folder.finished / "parts" / f"{part}.nc"
+            _store(run, file)
+            shutil.rmtree(_chunks_of(part, folder), ignore_errors=True)
+            _put_into_result(file, folder)
+            runs[part] = run
     return {part: run for part, run in runs.items() if run is not None}
 
 
@@ -133,7 +135,7 @@ def _put_into_result(file: Path, folder: PartsFolder) -> None:
 
 def _play_here(
     parts: Mapping[str, Experiment], folder: PartsFolder, say: Callable[[str], None], progress: bool
-) -> Iterator[tuple[str, xarray.Dataset]]:
+) -> Generator[tuple[str, xarray.Dataset]]:
     """Yield the run of each part, with its chunks stored on the way; later parts are compiled while one is played."""
     with in_background() as submit:
         for experiment in list(parts.values())[1:]:
@@ -148,7 +150,7 @@ def _play_here(
 
 def _play_on(
     scheduler: Scheduler, parts: Mapping[str, Experiment], say: Callable[[str], None], progress: bool
-) -> Iterator[tuple[str, xarray.Dataset]]:
+) -> Generator[tuple[str, xarray.Dataset]]:
     """Yield the run of each part when all its tasks are finished; the tasks of all parts are played side by side."""
     tasks = [(part, task) for part, experiment in parts.items() for task in cut(_task(experiment))]
     left = Counter(part for part, _ in tasks)

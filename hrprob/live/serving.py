@@ -117,7 +117,8 @@ class Serving:
         check_left(left, level_given=self._level_given)
         r = check_outcome(outcome)
         # Rounds of other users may have entered the sample set since this user's quota was computed.
-        sampled = stay.sampled < stay.chosen[1] and self.samples < stay.budget
+        # A plain truth value: NumPy's would make the counts NumPy numbers, which cannot be saved.
+        sampled = bool(stay.sampled < stay.chosen[1] and self.samples < stay.budget)
         self.samples += sampled
         stay = stay.take(r, now, sampled=sampled)
         if left if left is not None else r < stay.beta:

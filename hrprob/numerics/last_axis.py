@@ -73,7 +73,7 @@ def vmap_last(function: Callable[..., PyTree], batched: PyTree, size: int) -> Ca
         )[0]
         leaves, tree = jax.tree.flatten(args)
         members = [_member(leaf, has) for leaf, has in zip(leaves, flags, strict=True)]
-        results: list[PyTree] = []
+        results: list[jax.Array] = []
 
         def flat(*leaves: PyTree) -> PyTree:
             found, results[:] = _flattened(function(*jax.tree.unflatten(tree, leaves)))
@@ -108,7 +108,7 @@ def _jaxprs_of(params: PyTree) -> list[Jaxpr]:
     ]
 
 
-def _flattened(result: PyTree) -> tuple[list[PyTree], list[PyTree]]:
+def _flattened(result: PyTree) -> tuple[list[jax.Array], list[jax.Array]]:
     leaves, tree = jax.tree.flatten(result)
     return leaves, [tree]
 
@@ -121,14 +121,14 @@ def _member(leaf: PyTree, has: bool) -> PyTree:
 
 
 def _evaluate(
-    jaxpr: Jaxpr, consts: Sequence[PyTree], args: Sequence[PyTree], flags: Flags, size: int
-) -> tuple[list[PyTree], Flags]:
+    jaxpr: Jaxpr, consts: Sequence[jax.Array], args: Sequence[jax.Array], flags: Flags, size: int
+) -> tuple[list[jax.Array], Flags]:
     """Return the results of a jaxpr, and which of them have the batch on their last axis."""
-    known: dict[PyTree, tuple[PyTree, bool]] = {}
+    known: dict[PyTree, tuple[jax.Array, bool]] = {}
 
-    def read(variable: PyTree) -> tuple[PyTree, bool]:
+    def read(variable: PyTree) -> tuple[jax.Array, bool]:
         if isinstance(variable, Literal):
-            return np.asarray(variable.val, variable.aval.dtype), False  # type: ignore[attr-defined]
+            return np.asarray(variable.val, variable.aval.dtype), False  # type: ignore[attr-defined, return-value]
         return known[variable]
 
     known.update({variable: (value, False) for variable, value in zip(jaxpr.constvars, consts, strict=True)})
@@ -142,7 +142,9 @@ def _evaluate(
     return [out[0] for out in outs], tuple(out[1] for out in outs)
 
 
-def _apply(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> tuple[list[PyTree], Flags]:
+def _apply(
+    equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int
+) -> tuple[list[jax.Array], Flags]:
     name, params = equation.primitive.name, equation.params
     if name in _CALLS and _CALLS[name] in params:
         inner: ClosedJaxpr = params[_CALLS[name]]
@@ -160,8 +162,8 @@ def _apply(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) ->
 
 
 def _bound(
-    equation: JaxprEqn, values: Sequence[PyTree], params: PyTree, has: bool = False
-) -> tuple[list[PyTree], Flags]:
+    equation: JaxprEqn, values: Sequence[jax.Array], params: PyTree, has: bool = False
+) -> tuple[list[jax.Array], Flags]:
     primitive = equation.primitive
     given = primitive.get_bind_params(params)
     # Earlier versions of JAX have functions beside the parameters.
@@ -171,7 +173,7 @@ def _bound(
     return outs, (has,) * len(outs)
 
 
-def _one_by_vmap(equation: JaxprEqn, values: list[PyTree], flags: Flags) -> tuple[list[PyTree], Flags]:
+def _one_by_vmap(equation: JaxprEqn, values: list[jax.Array], flags: Flags) -> tuple[list[jax.Array], Flags]:
     def one(*members: PyTree) -> PyTree:
         return tuple(_bound(equation, members, equation.params)[0])
 
@@ -179,7 +181,7 @@ def _one_by_vmap(equation: JaxprEqn, values: list[PyTree], flags: Flags) -> tupl
     return list(outs), (True,) * len(outs)
 
 
-def _aligned(values: Sequence[PyTree], flags: Flags, shape: tuple[int, ...], size: int) -> list[PyTree]:
+def _aligned(values: Sequence[jax.Array], flags: Flags, shape: tuple[int, ...], size: int) -> list[jax.Array]:
     """Return operands of one shape, the batch last."""
     full = (*shape, size)
     aligned = []
@@ -190,11 +192,11 @@ def _aligned(values: Sequence[PyTree], flags: Flags, shape: tuple[int, ...], siz
     return aligned
 
 
-def _spread(value: PyTree, has: bool, size: int) -> PyTree:
+def _spread(value: jax.Array, has: bool, size: int) -> jax.Array:
     return value if has else jnp.broadcast_to(jnp.asarray(value)[..., None], (*np.shape(value), size))
 
 
-def _spread_to(values: Sequence[PyTree], flags: Flags, wanted: Flags, size: int) -> list[PyTree]:
+def _spread_to(values: Sequence[jax.Array], flags: Flags, wanted: Flags, size: int) -> list[jax.Array]:
     """Return values of which some, that are the same for all members, are wanted for each."""
     return [
         _spread(value, has, size) if want else value
@@ -202,37 +204,39 @@ def _spread_to(values: Sequence[PyTree], flags: Flags, wanted: Flags, size: int)
     ]
 
 
-def _broadcast(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
+def _broadcast(equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int) -> PyTree:
     shape, axes = equation.params["shape"], equation.params["broadcast_dimensions"]
     if len(values) > 1:
         return None
     return [lax.broadcast_in_dim(values[0], (*shape, size), (*axes, len(shape)))], (True,)
 
 
-def _reshape(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
+def _reshape(equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int) -> PyTree:
     if equation.params["dimensions"] is not None or len(values) > 1:
         return None
     return [lax.reshape(values[0], (*equation.params["new_sizes"], size))], (True,)
 
 
-def _transpose(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
+def _transpose(equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int) -> PyTree:
     order = equation.params["permutation"]
     return [lax.transpose(values[0], (*order, len(order)))], (True,)
 
 
-def _slice(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
+def _slice(equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int) -> PyTree:
     params = equation.params
     strides = None if params["strides"] is None else (*params["strides"], 1)
     start, limit = (*params["start_indices"], 0), (*params["limit_indices"], size)
     return [lax.slice(values[0], start, limit, strides)], (True,)
 
 
-def _concatenate(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> PyTree:
+def _concatenate(equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int) -> PyTree:
     parts = [_spread(value, has, size) for value, has in zip(values, flags, strict=True)]
     return [lax.concatenate(parts, equation.params["dimension"])], (True,)
 
 
-def _while(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> tuple[list[PyTree], Flags]:
+def _while(
+    equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int
+) -> tuple[list[jax.Array], Flags]:
     params = equation.params
     cond, body = params["cond_jaxpr"], params["body_jaxpr"]
     for_cond, for_body = params["cond_nconsts"], params["body_nconsts"]
@@ -245,10 +249,10 @@ def _while(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) ->
     has, stops = _flags_of_while(params, flags)
     start = _spread_to(carry, flags[both:], has, size)
 
-    def going(carry: list[PyTree]) -> PyTree:
+    def going(carry: list[jax.Array]) -> PyTree:
         return _evaluate(cond.jaxpr, cond.consts, [*of_cond, *carry], (*cond_has, *has), size)[0][0]
 
-    def step(carry: list[PyTree]) -> list[PyTree]:
+    def step(carry: list[jax.Array]) -> list[jax.Array]:
         new, found = _evaluate(body.jaxpr, body.consts, [*of_body, *carry], (*body_has, *has), size)
         new = _spread_to(new, found, has, size)
         if not stops:
@@ -263,7 +267,9 @@ def _while(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) ->
     return list(outs), has
 
 
-def _scan(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> tuple[list[PyTree], Flags]:
+def _scan(
+    equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int
+) -> tuple[list[jax.Array], Flags]:
     params = equation.params
     inner, n_consts, n_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
     consts, carry, xs = values[:n_consts], values[n_consts : n_consts + n_carry], values[n_consts + n_carry :]
@@ -271,7 +277,7 @@ def _scan(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> 
     has, has_xs = found[:n_carry], flags[n_consts + n_carry :]
     start = _spread_to(carry, flags[n_consts : n_consts + n_carry], has, size)
 
-    def step(carry: list[PyTree], rows: list[PyTree]) -> tuple[list[PyTree], list[PyTree]]:
+    def step(carry: list[jax.Array], rows: list[jax.Array]) -> tuple[list[jax.Array], list[jax.Array]]:
         outs, of_outs = _evaluate(
             inner.jaxpr, inner.consts, [*consts, *carry, *rows], (*flags[:n_consts], *has, *has_xs), size
         )
@@ -284,7 +290,7 @@ def _scan(equation: JaxprEqn, values: list[PyTree], flags: Flags, size: int) -> 
     return [*last, *rows], (*has, *found[n_carry:])
 
 
-_RULES: dict[str, Callable[[JaxprEqn, list[PyTree], Flags, int], PyTree]] = {
+_RULES: dict[str, Callable[[JaxprEqn, list[jax.Array], Flags, int], PyTree]] = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,
     "transpose": _transpose,

@@ -94,8 +94,7 @@ class DaskScheduler:
     def _first_of(self, running: list[distributed.Future[R]]) -> list[distributed.Future[R]]:
         """Return the tasks that are finished; none after a while, so that workers are looked after."""
         try:
-            with self._client.as_current():
-                found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
+            found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
         except TimeoutError:
             started = self._client.cluster
             if self._processes and started is not None and len(self._client.nthreads()) < self._processes:
@@ -127,8 +126,7 @@ def processes_here(count: int) -> Iterator[distributed.Client]:
         dask.config.set(settings),
         _quiet(),
         _start_cluster(count) as cluster,
-        # Not the default: xarray would ask the default client's scheduler for the locks of its files.
-        distributed.Client(cluster, set_as_default=False) as client,
+        distributed.Client(cluster) as client,
     ):
         yield client
 
@@ -160,7 +158,7 @@ def cluster_at(address: str) -> Iterator[distributed.Client]:
     """Connect to the scheduler of a cluster, and wait for its first worker."""
     with dask.config.set(_SETTINGS), _quiet():
         try:
-            client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+            client = distributed.Client(address, timeout=_PATIENCE)
         except (OSError, TimeoutError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
         else:

@@ -22,8 +22,8 @@ __all__ = ["PLAYED", "Found", "Work", "begin", "do"]
 PLAYED = "played"
 """The name of the work that plays configurations."""
 
-# Seconds that an input may take.
-_SECONDS = 20
+# Seconds that an input may take, and that a configuration may, whose program may have to be compiled.
+_SECONDS, _SECONDS_TO_PLAY = 20, 300
 
 
 class Work(NamedTuple):
@@ -48,14 +48,14 @@ class TooLong(BaseException):
 
 
 @contextlib.contextmanager
-def limited() -> Iterator[None]:
+def limited(seconds: int) -> Iterator[None]:
     """Raise in the body if it takes too long."""
 
     def ring(number: int, frame: object) -> None:
         raise TooLong
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(_SECONDS)
+    signal.alarm(seconds)
     try:
         yield
     finally:
@@ -71,7 +71,7 @@ def do(work: Work) -> Found:
         if time.time() > work.end:
             break
         try:
-            with limited():
+            with limited(_SECONDS_TO_PLAY if work.name == PLAYED else _SECONDS):
                 ends[one(work, number)] += 1
         except (Exception, TooLong) as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
