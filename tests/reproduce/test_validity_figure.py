@@ -30,6 +30,6 @@ def test_the_figure_says_what_each_width_promises():
     (axes,) = figure_validity(run()).axes
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert sum("nothing" in label for label in labels) == 4
-    assert any("any design, all n" in label for label in labels)
+    assert any("closed form: tested" in label for label in labels)
     # A ratio beside every bar but that of the reference.
     assert sum("×" in text.get_text() for text in axes.texts) == len(PROMISES) - 1
