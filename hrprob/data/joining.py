@@ -30,8 +30,8 @@ class JoinedContexts:
 
     Attributes
     ----------
-    contexts : ndarray, shape (n, k, d)
-        One context for each of n people and k actions, of norm at most 1.
+    contexts : ndarray
+        One context for each of n people and k actions, of shape (n, k, d) and norm at most 1.
     features : tuple of str
         The name of each entry of a context.
     scale : float
@@ -72,10 +72,10 @@ def join_contexts(
 
     Parameters
     ----------
-    users : array_like, shape (n, p), or data frame
-        Numeric features of people. Each is centred, divided by its standard deviation and clipped.
-    actions : array_like, shape (k, q), or data frame
-        Features of actions, taken as they are; the unit matrix says only which action it is.
+    users : array_like or data frame
+        Numeric features of people, one row for each person. Each is centred, divided by its standard deviation and clipped.
+    actions : array_like or data frame
+        Features of actions, one row for each, taken as they are; the unit matrix says only which action it is.
     products : bool
         Append the products of every feature of a person with every feature of an action, so that an action
         can be good for some and bad for others.
