@@ -53,6 +53,8 @@ class Model:
     """The data that it is conditioned on: Rounds, or Stays where the sums over a stay suffice."""
     noise_kind: ClassVar[str] = ""
     """The kind of :mod:`hrprob.noise` that it has; by default the kind of the model itself."""
+    has_edge: ClassVar[bool] = False
+    """Whether the likelihood falls steeply at an edge that moves with θ and φ, where normal approximations fail."""
     has_normal_rounds: ClassVar[bool] = False
     """Whether single rounds are normal, so that θ given φ can be integrated out; see :func:`normal_given_phi`."""
 

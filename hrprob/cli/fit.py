@@ -54,7 +54,7 @@ def add_fit_arguments(parser: argparse.ArgumentParser, out: str, default: str) -
     _add_columns(parser)
     add_out(parser, out, default)
     for name, default, meaning in (
-        ("engine", "nuts", f"posterior engine: {own_kinds('estimation/posterior')}"),
+        ("engine", "nuts", f"posterior engine: {own_kinds('estimation/posterior')}, auto"),
         ("model", "gaussian", f"outcome model: {own_kinds('models')}"),
         ("prior", "uniform", f"prior: {own_kinds('models/priors')}"),
     ):

@@ -160,8 +160,9 @@ def _lead(study: Study, sizes: Sizes, quick: bool) -> str:
     gatherer = getattr(study.policy, "engine", None)
     policy = study.policy.kind if gatherer is None else f"{study.policy.kind} with {gatherer.kind}"
     instead = f"The data are fitted as something else: {study.fitted_as}. " if study.fitted_as else ""
+    chosen = f"{study.why}. " if study.why else ""
     return (
-        f"{hurry}{instead}Posterior by {study.engine.kind} ({study.target.model.kind} outcomes, {study.target.prior.kind} prior), "
+        f"{hurry}{instead}{chosen}Posterior by {study.engine.kind} ({study.target.model.kind} outcomes, {study.target.prior.kind} prior), "
         f"data gathered by {policy}: {sizes.sets} data sets with truths drawn from the prior{_fitted(study, sizes)}, "
         f"{sizes.truth_sets} at the problem's own truth, {sizes.replications} for each design of the printed sets; "
         f"seed {study.seed}."

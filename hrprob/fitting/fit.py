@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,12 @@ from hrprob._core.random_numbers import LARGEST_SEED, key_of
 from hrprob._core.records import describe
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import make_engine
-from hrprob.estimation.posterior.inference import Draws, sample_posterior
+from hrprob.estimation.posterior.inference import Draws
+from hrprob.estimation.posterior.refining import sample_refined
 from hrprob.estimation.posterior.target import Target
+from hrprob.fitting.automatic import REFERENCE, choose_engine, is_auto
 from hrprob.fitting.columns import Columns
+from hrprob.fitting.concerns import about_draws
 from hrprob.fitting.conditioning import model_data
 from hrprob.fitting.gather import gather
 from hrprob.fitting.posterior import Posterior
@@ -82,9 +86,11 @@ def fit(
         ``outcome``, ``context``, ``user`` and ``level``; further ones are not used. A problem is
         played: see ``policy``.
     engine : str, table or engine
-        "nuts", the reference; "laplace" and "svi", normal approximations whose Pareto k̂ says
-        whether to trust them; "smc", particles that take in the rounds in their order. An engine of
-        one's own is one file: see :mod:`hrprob.estimation.posterior.base`.
+        "nuts", the reference; "laplace" and "svi", normal approximations whose draws are moved to the posterior
+        itself where they are not near it (:mod:`hrprob.estimation.posterior.refining`); "smc", particles that take
+        in the rounds in their order; "auto", the cheapest whose own error estimate is within the limits
+        (:mod:`hrprob.fitting.automatic`). An engine of one's own is one file: see
+        :mod:`hrprob.estimation.posterior.base`.
     model : str, table or Model
         The distribution of outcomes given θ and φ: by default "gaussian", or the model with the
         noise of a problem. A model of one's own is one file: see :mod:`hrprob.models.base`.
@@ -136,7 +142,7 @@ def fit(
     True
     """
     check_count("seed", seed, low=0, high=LARGEST_SEED, remedy="any whole number of at most 63 bits will do")
-    chosen = _with_draws(make_engine(engine), draws)
+    given = None if is_auto(engine) else _with_draws(make_engine(engine), draws)
     columns = Columns(outcome, context, user, level)
     if isinstance(data, Problem):
         _check_no_columns(columns, scale)
@@ -152,10 +158,26 @@ def fit(
     priors.check_record(chosen_prior)
     priors.check_prior(chosen_prior, setting)
     target = Target(outcomes, chosen_prior, setting)
+    if given is not None:
+        return _fitted(given, target, table, seed, draws, progress)
+    choice = choose_engine(target)
+    first = _fitted(_with_draws(make_engine(choice.engine), draws), target, table, seed, draws, progress)
+    wrong = [] if choice.engine == REFERENCE else about_draws(first)
+    if not wrong:
+        return dataclasses.replace(first, why=choice.why)
+    why = f"auto chose {REFERENCE}: of {choice.engine}, {wrong[0].words.partition(': ')[0]}"
+    again = _fitted(_with_draws(make_engine(REFERENCE), draws), target, table, seed, draws, progress)
+    return dataclasses.replace(again, why=why)
+
+
+def _fitted(
+    engine: Engine, target: Target, table: Table, seed: int, draws: int | None, progress: bool
+) -> Posterior:
+    """Return the posterior by one engine."""
     if progress:
-        print_line(f"compiling {chosen.kind}, then fitting it to {len(table)} rounds …")
-    drawn = sample_posterior(
-        chosen, target, model_data(target, table), key_of(seed), DRAWS if draws is None else draws
+        print_line(f"compiling {engine.kind}, then fitting it to {len(table)} rounds …")
+    drawn = sample_refined(
+        engine, target, model_data(target, table), key_of(seed), DRAWS if draws is None else draws
     )
     _check_numbers(drawn, table, target)
     return Posterior(
@@ -166,7 +188,7 @@ def fit(
         log_ratio=drawn.log_ratio,
         table=table,
         target=target,
-        engine=chosen,
+        engine=engine,
         seed=seed,
     )
 

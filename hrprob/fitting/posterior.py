@@ -35,7 +35,7 @@ from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.importance import Reweighted, reweight
 from hrprob.estimation.posterior.inference import Draws
 from hrprob.estimation.posterior.target import Target
-from hrprob.fitting import predictive, summary, tree
+from hrprob.fitting import concerns, predictive, summary, tree
 from hrprob.fitting.checks import runner
 from hrprob.fitting.checks.runner import Checked
 from hrprob.fitting.intervals import central, check_prob
@@ -76,6 +76,8 @@ class Posterior:
         The engine that made the draws.
     seed : int
         The seed of all random numbers.
+    why : str
+        Why this engine, where ``engine="auto"`` chose it; else empty.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Posterior:
     target: Target
     engine: Engine
     seed: int
+    why: str = ""
 
     def __repr__(self) -> str:
         chains, draws, d = self.theta.shape
@@ -111,7 +114,7 @@ class Posterior:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self._table()._repr_html_()}{remarks}"
 
     def _remarks(self) -> list[str]:
-        return [f"! {concern}" for concern in self.concerns()]
+        return [*([self.why] if self.why else []), *(f"! {concern}" for concern in self.concerns())]
 
     def _table(self, prob: float = 0.9) -> ResultTable:
         return summary.as_table(self.summary(prob))
@@ -153,9 +156,10 @@ class Posterior:
 
     def moments(self, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return mean θᵀx and variance f(φᵀx) of an outcome at contexts x (m, d), (chain, draw, m) each."""
-        return self._moments_at(self._contexts(x))
+        return self.moments_at(self._contexts(x))
 
-    def _moments_at(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def moments_at(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what :meth:`moments` does, at contexts as the model sees them (``table.x``)."""
         with double_precision():
             u, w = _moments(self.setting, *(jnp.asarray(v) for v in (self.theta, self.phi, contexts)))
             return np.asarray(u), np.asarray(w)
@@ -199,7 +203,7 @@ class Posterior:
         """
         check_prob(prob)
         contexts = self._contexts(x)
-        u, w = (value.reshape(-1, len(contexts)) for value in self._moments_at(contexts))
+        u, w = (value.reshape(-1, len(contexts)) for value in self.moments_at(contexts))
         columns = {"mean": central(u, prob), "variance": central(w, prob)}
         if beta is not None:
             levels = _check_levels(beta, len(contexts))
@@ -229,8 +233,14 @@ class Posterior:
 
     @property
     def pareto_k(self) -> float | None:
-        """Pareto k̂ of the engine's approximation; None where that has no density."""
-        return self.reweight().pareto_k if self.engine.has_density else None
+        """Pareto k̂ of the engine's approximation; None where that has no density, or the draws were refined."""
+        return self.reweight().pareto_k if self.engine.has_density and not self.refined else None
+
+    @property
+    def refined(self) -> bool:
+        """Whether the draws were moved from the engine's approximation to the posterior itself, in groups."""
+        several = self.theta.shape[0] > 1
+        return self.engine.has_density and several and not self.log_ratio.any()
 
     @property
     def divergences(self) -> int | None:
@@ -273,7 +283,7 @@ class Posterior:
         >>> hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace").concerns()
         []
         """
-        return summary.concerns(self)
+        return [concern.words for concern in concerns.concerns(self)]
 
     def check(self, *, quick: bool = False, checks: Sequence[object] | None = None) -> Checked:
         """Return whether model and draws can be trusted on these data: yes, no or cannot tell, and why.

@@ -135,6 +135,9 @@ def to_plain(posterior: Posterior, prob: float) -> dict[str, object]:
         "scale": None if posterior.table.scale is None else posterior.table.scale.tolist(),
         "divergences": posterior.divergences,
         "pareto_k": None if k is None else finite_or_none(k),
+        "engine": posterior.engine.kind,
+        "why": posterior.why,
+        "refined": posterior.refined,
         "concerns": posterior.concerns(),
     }
 
@@ -142,8 +145,14 @@ def to_plain(posterior: Posterior, prob: float) -> dict[str, object]:
 def fit_in_words(posterior: Posterior, prob: float) -> list[str]:
     """Return the table of parameters and what there is to say about the draws, as lines of text."""
     table = posterior.summary(prob)
-    lines = [str(summary.as_table(table))]
-    if posterior.pareto_k is not None:
+    lines = [str(summary.as_table(table)), *([posterior.why] if posterior.why else [])]
+    if posterior.refined:
+        words = (
+            f"draws were moved from the approximation by {posterior.engine.kind} to the posterior itself, in"
+        )
+        chains, worst = posterior.theta.shape[0], np.max(table.rhat.values)
+        lines.append(f"{words} {chains} groups: R-hat at most {worst:.3f}")
+    elif posterior.pareto_k is not None:
         lines.append(f"Pareto k̂ {posterior.pareto_k:.2f}")
     elif "rhat" in table:
         kind, worst = posterior.engine.kind, np.max(table.rhat.values)

@@ -226,6 +226,7 @@ def _from_tree(tree: xarray.DataTree, make: Callable[..., P]) -> P:
         target=_target(facts),
         engine=make_engine(facts["engine"]),
         seed=int(tree.attrs["seed"]),
+        why=str(tree.attrs.get("why", "")),
     )
 
 
@@ -240,6 +241,7 @@ def _facts(posterior: Posterior) -> dict[str, object]:
         "program": "hrprob",
         "hrprob_version": hrprob.__version__,
         "seed": posterior.seed,
+        **({"why": posterior.why} if posterior.why else {}),
         "inference_library": posterior.engine.library,
         **({} if posterior.table.scale is None else {"scale": json.dumps(posterior.table.scale.tolist())}),
     } | {name: json.dumps(describe(part)) for name, part in parts.items()}

@@ -127,6 +127,10 @@ class Engine(abc.ABC, Generic[State]):
         """Return ln q(z) of the belief, where ``has_density``."""
         raise NotImplementedError(f"beliefs of {type(self).__name__} have no density")
 
+    def moves_draws(self, target: Target) -> bool:
+        """Return whether draws of a finished fit are moved on (:mod:`.refining`), where beliefs have no density."""
+        return False
+
     @property
     def total_draws(self) -> int | None:
         """How many draws a fit makes, all chains together; None where any number can be drawn."""

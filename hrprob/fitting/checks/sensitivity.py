@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hrprob._core.formatting import format_number
-from hrprob.fitting import predictive, summary
+from hrprob.fitting import concerns, predictive
 from hrprob.fitting.checks.base import Check, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
 
@@ -82,7 +82,7 @@ class Sensitivity(Check[SensitivityResult]):
             }
             parameter = max(flat_distances, key=lambda name: flat_distances[name])
             worst[group] = (flat_distances[parameter], parameter)
-        restricted = summary.restricted(posterior)
+        restricted = [concern.words for concern in concerns.restricted(posterior)]
         return SensitivityResult(*worst["prior"], worst["likelihood"][0], restricted)
 
     def evidence(self, result: SensitivityResult) -> Evidence:
