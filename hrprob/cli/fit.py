@@ -153,7 +153,7 @@ def _run(arguments: argparse.Namespace) -> None:
     for line in fit_in_words(posterior, arguments.prob):
         say(line)
     for one in checked:
-        say(f"\nCan it be trusted on these data? {one}")
+        say(f"\n{one}")
     thinned = thinning_in_words(posterior)
     if thinned is not None:
         say(thinned)

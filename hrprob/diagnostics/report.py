@@ -120,7 +120,7 @@ def _joined(
 
 def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool = False) -> None:
     """Write the report to ``path``, with those figures that ``folder`` has."""
-    page = Report("Can the learned variance be trusted?", _lead(done.study, done.sizes, quick))
+    page = Report(done.answer.question, _lead(done.study, done.sizes, quick))
     page.answer(done.answer)
     page.text(_error_rate(done))
     if done.findings:

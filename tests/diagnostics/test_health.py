@@ -59,7 +59,7 @@ def test_good_chains_are_sound():
         ({"drift": 0.2}, "R-hat"),
         ({"diverging": 3}, "diverged"),
         ({"slow_energy": True}, "missing information"),
-        ({"repeats": 8}, " (bulk) and "),
+        ({"repeats": 12}, " (bulk) and "),
         ({"rare_tails": True}, " (tail), below 320"),
     ],
 )
