@@ -46,6 +46,11 @@ __all__ = ["draw_figures", "to_plain", "to_tree", "write_data", "write_page", "w
 
 T = TypeVar("T")
 
+_SYMBOLS = (
+    "ρ_n is the radius of the paper's confidence set for φ* after n rounds, α⁽¹⁾_n that for θ*, both about least-squares estimates (the GLSE) "
+    "in the norm of V = XᵀX + λI: with probability 1 − δ the truth lies within."
+)
+
 
 def write_report(done: Diagnosis, out: str | Path) -> None:
     """Write report, data and figures of a diagnosis into the folder ``out``, as ``hrprob diagnose`` does."""
@@ -125,6 +130,7 @@ def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool = False) -
     page.text(_error_rate(done))
     if done.findings:
         with page.folded(f"{len(done.findings)} findings beside the answer"):
+            page.text(_SYMBOLS)
             page.verdicts([(None, verdict.words) for verdict in done.findings])
     for one in done.diagnostics:
         result = done.results[one.kind]
