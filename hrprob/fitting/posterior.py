@@ -76,6 +76,8 @@ class Posterior:
         The engine that made the draws.
     seed : int
         The seed of all random numbers.
+    chosen : tuple of str
+        What :func:`hrprob.fit` chose from the data, in words.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Posterior:
     target: Target
     engine: Engine
     seed: int
+    chosen: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         chains, draws, d = self.theta.shape
@@ -111,7 +114,7 @@ class Posterior:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self._table()._repr_html_()}{remarks}"
 
     def _remarks(self) -> list[str]:
-        return [f"! {concern}" for concern in self.concerns()]
+        return [*self.chosen, *(f"! {concern}" for concern in self.concerns())]
 
     def _table(self, prob: float = 0.9) -> ResultTable:
         return summary.as_table(self.summary(prob))
@@ -162,7 +165,12 @@ class Posterior:
 
     def _contexts(self, x: ArrayLike) -> np.ndarray:
         """Return contexts as the model sees them: checked, and divided by the scale of the data."""
-        return _check_contexts(x, self.setting.dimension, self.table.scale)
+        return _check_contexts(x, self.table)
+
+    def slopes(self, name: str) -> np.ndarray:
+        """Return the draws of "theta" or "phi" without the intercept: the part that the bounds are for."""
+        draws: np.ndarray = getattr(self, name)[..., int(self.table.intercept) :]
+        return draws
 
     def predict(self, x: ArrayLike, beta: ArrayLike | None = None, prob: float = 0.9) -> xarray.Dataset:
         """Return posterior summaries of outcomes and lifetimes at some contexts.
@@ -377,22 +385,25 @@ def _lifetime(probability: np.ndarray) -> np.ndarray:
     return np.insert(ends, 0, np.nan, axis=-1)
 
 
-def _check_contexts(x: ArrayLike, dimension: int, scale: np.ndarray | None) -> np.ndarray:
+def _check_contexts(x: ArrayLike, table: Table) -> np.ndarray:
+    """Return contexts in their own units as a model of this table sees them."""
+    dimension = table.dimension - int(table.intercept)
     try:
         contexts = np.atleast_2d(np.asarray(x, dtype=np.float64))
     except (TypeError, ValueError):
         raise InvalidInput("x", "must hold numbers only", x, "one row per context") from None
     if contexts.ndim != 2 or contexts.shape[1] != dimension or not len(contexts):
         raise InvalidInput("x", f"must have shape (m, {dimension})", contexts.shape, "one row per context")
-    if scale is not None:
-        contexts = contexts / scale
+    if table.scale is not None:
+        contexts = table.scaling.apply(contexts)
         length = float(np.linalg.norm(contexts, axis=1).max())
         if length > 1.0 + 1e-4:
             remedy = "the fit saw none beyond its scale; fit data that reach as far"
             must = "must have norms of at most 1 after division by the scale of the fit"
             raise InvalidInput("x", must, round(length, 4), remedy)
     # The same checks as for contexts that were played.
-    return np.asarray(Table(contexts, np.zeros(len(contexts))).x)
+    checked = Table(contexts, np.zeros(len(contexts)))
+    return np.asarray((checked.with_intercept() if table.intercept else checked).x)
 
 
 def _check_levels(beta: ArrayLike, contexts: int) -> np.ndarray:

@@ -25,6 +25,7 @@ from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior.base import Engine
 from hrprob.fitting.intervals import check_prob
 from hrprob.io.result_table import ResultTable
+from hrprob.problem.links.base import is_affine
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
@@ -156,7 +157,7 @@ def _poorly_weighted(posterior: Posterior) -> list[str]:
 def _projected(posterior: Posterior) -> list[str]:
     """Return the concern that many draws of θ were projected onto its ball, if they were."""
     radius = _radius(posterior, "theta")
-    length = np.linalg.norm(posterior.theta, axis=-1) / radius
+    length = np.linalg.norm(posterior.slopes("theta"), axis=-1) / radius
     share = float(np.mean(length > 1.0 - 1e-9))
     if not posterior.engine.cuts_to_ball or share < 0.01:
         return []
@@ -194,8 +195,8 @@ def restricted(posterior: Posterior) -> list[str]:
     concerns = []
     for name, symbol in (("theta", "θ"), ("phi", "φ")):
         radius = _radius(posterior, name)
-        share = float(np.mean(np.linalg.norm(getattr(posterior, name), axis=-1) > _NEAR * radius))
-        if share > _RESTRICTED and share > 1.5 * (1.0 - _NEAR**posterior.setting.dimension):
+        share = float(np.mean(np.linalg.norm(posterior.slopes(name), axis=-1) > _NEAR * radius))
+        if share > _RESTRICTED and share > 1.5 * (1.0 - _NEAR ** posterior.slopes(name).shape[-1]):
             concerns.append(
                 f"{share:.0%} of draws have ‖{symbol}‖ within 2 % of its bound {radius:g}: "
                 f"if it may be larger, {_wider(posterior, name)}"
@@ -214,7 +215,9 @@ def _wider(posterior: Posterior, name: str) -> str:
     """Return the remedy that lets θ or φ be larger."""
     if _radius(posterior, name) < (1.0 - 1e-6) * float(getattr(posterior.setting.bounds, name)):
         return f"widen the ball of the prior's `{name}`"
-    return f"raise `bounds.{name}`" + (" and the offset of the link" if name == "phi" else "")
+    affine = is_affine(posterior.setting.link)
+    offset = ', with it the offset of the link, or take `link="log"`, which needs none'
+    return f"raise `bounds.{name}`" + (offset if name == "phi" and affine else "")
 
 
 def as_table(table: xarray.Dataset) -> ResultTable:
