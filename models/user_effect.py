@@ -41,7 +41,7 @@ from hrprob._core.types import AsWritten, Number
 from hrprob.models import priors
 from hrprob.models.base import Model, register
 from hrprob.models.setting import Setting
-from hrprob.noise import FromDistribution, Noise
+from hrprob.noise import NORMAL, FromDistribution, Noise
 from hrprob.observations import Data, Rounds, Stays
 
 __all__ = ["UserEffect", "log_density_of_user"]
@@ -108,12 +108,13 @@ class UserEffect(Model):
     @property
     def noise(self) -> Noise:
         """The standardised noise of a new user's outcome: normal if variances do not differ, whatever ρ is."""
-        effects = Effects(0.5 if self.correlation == UNKNOWN else self.correlation, self.log_sd)
         if self.log_sd == UNKNOWN or (self.log_sd > 0.0 and self.correlation == UNKNOWN):
             remedy = 'its expected lifetimes depend on it; give numbers, {kind = "user-effect", correlation = 0.3, log_sd = 0.4}'
             raise InvalidInput("model.log_sd", "must be a number in a policy", self.log_sd, remedy)
+        if self.log_sd == 0.0:
+            return NORMAL
         with double_precision():
-            return FromDistribution(new_user(jnp.zeros(()), jnp.ones(()), effects))
+            return FromDistribution(self.outcome(jnp.zeros(()), jnp.ones(())))
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the distribution of an outcome of a new user."""
@@ -164,17 +165,21 @@ class UserEffect(Model):
             raise InvalidInput("engine", "must be one that runs programs", self.kind, remedy)
         return super().row_log_likelihood(data, u, w)
 
-    def pointwise(
+    def given_others(
         self, data: Rounds, u: jax.Array, w: jax.Array, sites: Mapping[str, jax.Array]
-    ) -> jax.Array:
-        """Return ln p of each round (n,) given the other rounds of its user, which leaving out a round needs."""
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return ln p and the distribution function of each round (n,) given the other rounds of its user.
+
+        This is what leaving out a round needs; ``sites`` are draws of what is unknown of the effects.
+        """
         effects = Effects(
             sites.get("user_correlation", self.correlation), sites.get("user_log_sd", self.log_sd)
         )
         e = (data.r[:, 0] - u) / jnp.sqrt(w)
         sums, own = _sums_by_user(e, jnp.log(w), data.weight[:, 0], data.columns["user"])
         rest = jax.tree.map(lambda total, mine: total - mine, sums, own)
-        return _log_density(sums, effects) - _log_density(rest, effects)
+        density = _log_density(sums, effects) - _log_density(rest, effects)
+        return density, _probability_given(rest, e, effects)
 
 
 class _Sums(NamedTuple):
@@ -227,6 +232,20 @@ def _log_density(sums: _Sums, effects: Effects) -> jax.Array:
     each = _given_log_variance(wide, rho, omega, t) - 0.5 * t * t
     total = jax.nn.logsumexp(each + jnp.log(_WEIGHTS) + _NODES**2, axis=-1)
     return total + jnp.log(math.sqrt(2.0) * width) - 0.5 * _LOG_2PI
+
+
+def _probability_given(rest: _Sums, e: jax.Array, effects: Effects) -> jax.Array:
+    """Return the probability of a standardised residual below ``e``, given the sums of the user's other rounds."""
+    rho, omega = effects
+    place, width = _mode(rest, rho, omega)
+    t = place[..., None] + math.sqrt(2.0) * width[..., None] * _NODES
+    wide = jax.tree.map(lambda leaf: leaf[..., None], rest)
+    log_weight = _given_log_variance(wide, rho, omega, t) - 0.5 * t * t + jnp.log(_WEIGHTS) + _NODES**2
+    c = (1.0 - rho) * jnp.exp(omega * t - 0.5 * omega * omega)
+    shrunk = rho / (c + rho * wide.rounds)
+    mean, variance = shrunk * wide.residuals, c * (1.0 + shrunk)
+    below = jax.scipy.stats.norm.cdf((e[..., None] - mean) / jnp.sqrt(variance))
+    return jnp.sum(jax.nn.softmax(log_weight, axis=-1) * below, axis=-1)
 
 
 def _given_log_variance(sums: _Sums, rho: Number, omega: Number, t: jax.Array) -> jax.Array:

@@ -80,7 +80,8 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
     before: Mapping[str, Array] | None = None
     if prior:
         draws = min(PRIOR_DRAWS, posterior.theta[..., 0].size)
-        drawn = predictive.prior(posterior.target, table.x, key_of(posterior.seed, Purpose.PRIOR), draws)
+        key = key_of(posterior.seed, Purpose.PRIOR)
+        drawn = predictive.prior(posterior.target, table.x, key, draws, posterior.columns)
         before = {name: value[None] for name, value in drawn.items()}
     groups: dict[str, Mapping[str, Array]] = {
         "posterior": {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites),
@@ -88,7 +89,7 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
         **({} if before is None else {"prior": before}),
     }
     if prior:
-        density = predictive.log_prior(posterior.target, table.x, posterior.flat())
+        density = predictive.log_prior(posterior.target, table.x, posterior.flat(), posterior.columns)
         shape = posterior.theta.shape[:2]
         groups["log_prior"] = {name: value.reshape(shape) for name, value in density.items()}
     steps = thinning(posterior) if pointwise == "auto" else dict.fromkeys(MOST_ENTRIES, 1)
@@ -144,7 +145,7 @@ def _pointwise(
 
     def new_outcomes(purpose: Purpose) -> Callable[..., np.ndarray]:
         key = key_of(posterior.seed, purpose)
-        return lambda flat: predictive.outcomes(target, x, flat, key)
+        return lambda flat: predictive.outcomes(target, x, flat, key, posterior.columns)
 
     def group(
         name: str, values: Mapping[str, Array], of_draws: Callable[..., np.ndarray]
@@ -158,13 +159,21 @@ def _pointwise(
         "log_likelihood": group(
             "log_likelihood",
             after,
-            lambda flat: predictive.log_likelihood(target, x, posterior.table.r, flat),
+            lambda flat: _of_rounds(posterior, flat),
         ),
         "posterior_predictive": group("posterior_predictive", after, new_outcomes(Purpose.REPLICATES)),
     }
     if before is not None:
         groups["prior_predictive"] = group("prior_predictive", before, new_outcomes(Purpose.PRIOR_OUTCOMES))
     return groups
+
+
+def _of_rounds(posterior: Posterior, flat: Mapping[str, Array]) -> np.ndarray:
+    """Return the log likelihood of each round (draws, rounds); given the user's other rounds, where they depend."""
+    table, target = posterior.table, posterior.target
+    if hasattr(target.model, "given_others"):
+        return predictive.given_others(target, table.x, table.r, flat, posterior.columns)[0]
+    return predictive.log_likelihood(target, table.x, table.r, flat, posterior.columns)
 
 
 def save(posterior: Posterior, path: str | Path, pointwise: bool | str = "auto") -> None:
