@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob._core.errors import check_number
+from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.precision import double_precision
 from hrprob._core.records import record, set_frozen, set_later, with_fields
 from hrprob._core.types import AsWritten, PyTree
@@ -123,6 +123,7 @@ class BayesLearner(Learner[BayesState]):
         bound = super().bind(problem, users)
         refit = self.refit
         assert refit is not None  # set when the policy was made
+        _check_users(self.model, eager=bool(self.eager), warmup=int(self.warmup))
         priors.check_prior(self.prior, bound.target.setting)
         _check_engine(self.engine, bound.target)
         due = refit_times(self.warmup + users, refit, self.warmup)
@@ -261,6 +262,17 @@ class BayesLearner(Learner[BayesState]):
         theta, phi = target.coefficients(z)
         u, w = target.setting.moments(theta, phi, contexts)
         return self.known.value(u, w, beta)
+
+
+def _check_users(model: PyTree, *, eager: bool, warmup: int) -> None:
+    """Raise unless a policy has what the model needs to know of users: one row of data for each."""
+    if model.columns and not getattr(model, "one_row_per_user", False):
+        remedy = f"a policy has no columns of a table; it uses {', '.join(model.columns)}"
+        raise InvalidInput("model", "must need contexts and outcomes only", model.kind, remedy)
+    if model.columns and (eager or warmup):
+        got = "eager" if eager else f"warmup = {warmup}"
+        remedy = "users would have several contexts each, and the policy keeps one row per context"
+        raise InvalidInput("model", "must go with one action per user", got, remedy)
 
 
 def _check_engine(engine: Engine, target: Target) -> None:
