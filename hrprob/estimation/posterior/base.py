@@ -76,6 +76,8 @@ class Engine(abc.ABC, Generic[State]):
     folds : bool
         Whether a summary of older rows (:mod:`.past`) will do, taken at the belief's ``mode``: then a policy keeps
         a bounded number of rows.
+    tempers : bool
+        Whether it follows a target's ``temper``, a power of the likelihood.
     replicates : int
         How many independent fits, each from its own key, make the chains of a sample.
     refit : float
@@ -99,6 +101,7 @@ class Engine(abc.ABC, Generic[State]):
     cuts_to_ball: ClassVar[bool] = False
     is_reference: ClassVar[bool] = False
     folds: ClassVar[bool] = False
+    tempers: ClassVar[bool] = False
     replicates: ClassVar[int] = 1
     refit: ClassVar[float]
     seconds_per_fit: ClassVar[float] = 0.0

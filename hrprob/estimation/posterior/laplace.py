@@ -81,6 +81,7 @@ class Laplace(NormalBelief, StreamingEngine):
 
     kind: ClassVar[str]
     folds: ClassVar[bool] = True
+    tempers: ClassVar[bool] = True
     points: int = 1024
     few: int = 1024
 

@@ -6,6 +6,8 @@ the uniform prior is standard normal in z:
 .. math:: \ln p(z) = \sum_i \ell_i(\theta^\top x_i, \phi^\top x_i) + \text{tilt}(\theta, \phi)
     - \tfrac12 |z|^2 .
 
+With ``temper`` τ the likelihood is taken to the power τ: every ℓ_i is multiplied by it, and the prior is not.
+
 A row of data enters through two inner products alone, so its derivatives are those of a
 function of two numbers, and the sums over rows are small matrices. Rows are summed in blocks, as
 many blocks as have rows in use: data in a buffer of fixed length cost as much as the rows in it,
@@ -45,11 +47,16 @@ class Curve(NamedTuple):
 
 @record()
 class Target:
-    """The posterior that engines approximate: an outcome model, a prior, and the setting of both."""
+    """The posterior that engines approximate: an outcome model, a prior, and the setting of both.
+
+    ``temper`` is a power of the likelihood, which engines follow that say so (``tempers``).
+    """
 
     model: Model
     prior: priors.Prior
     setting: Setting
+    # None leaves the likelihood as it is, at no cost: no program multiplies by 1.
+    temper: Number | None = None
 
     @property
     def size(self) -> int:
@@ -101,7 +108,9 @@ class Target:
         """Return ln p(z) up to a constant, for one z (2d,), from all rows at once."""
         theta, phi = self.coefficients(z)
         likelihood = jnp.sum(self.model.log_likelihood(theta, phi, data, self.setting))
-        return likelihood + self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
+        return (
+            self.tempered(likelihood) + self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
+        )
 
     def log_density_of_many(self, z: jax.Array, tables: Tables) -> jax.Array:
         """Return ln p(z) up to a constant, for many z (points, 2d), from the rows in use."""
@@ -112,10 +121,14 @@ class Target:
             total = total + sum_over_rows(self.row_at_many, data, rows, (theta, phi), total, size=1)
         return total
 
+    def tempered(self, log_likelihood: jax.Array) -> jax.Array:
+        """Return a log likelihood times the power ``temper``."""
+        return log_likelihood if self.temper is None else self.temper * log_likelihood
+
     def row_at_many(self, data: Data, theta: jax.Array, phi: jax.Array) -> jax.Array:
         """Return the log likelihood of the only row of ``data`` at many θ and φ (points, d)."""
         each = jax.vmap(lambda theta, phi: self.model.log_likelihood(theta, phi, data, self.setting))
-        return each(theta, phi)[:, 0]
+        return self.tempered(each(theta, phi)[:, 0])
 
     def curve(self, z: jax.Array, tables: Tables) -> tuple[Curve, Curve]:
         """Return ln p with two derivatives in (θ, φ), without the term −|z|²/2, and with it in z.
@@ -183,7 +196,7 @@ class Target:
         """Return the log likelihood of each row as a function of θᵀx and φᵀx."""
 
         def function(u: jax.Array, v: jax.Array) -> jax.Array:
-            return self.model.row_log_likelihood(data, u, self.setting.variance(v))
+            return self.tempered(self.model.row_log_likelihood(data, u, self.setting.variance(v)))
 
         return function
 
