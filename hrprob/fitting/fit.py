@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import jax
@@ -22,7 +22,7 @@ from hrprob.fitting.columns import Columns
 from hrprob.fitting.conditioning import model_data
 from hrprob.fitting.gather import gather
 from hrprob.fitting.posterior import Posterior
-from hrprob.fitting.table import Table, as_table
+from hrprob.fitting.table import Table, TableLike, as_table
 from hrprob.models import (
     Model,
     Setting,
@@ -33,10 +33,11 @@ from hrprob.models import (
 )
 from hrprob.policies import Thompson
 from hrprob.problem import Affine, Bounds, Problem
-from hrprob.problem.links import LINKS
+from hrprob.problem.links import LINKS, Link
 from hrprob.simulation.progress import print_line
 
 if TYPE_CHECKING:
+    from hrprob.models.priors.base import Prior
     from hrprob.policies import Policy
 
 __all__ = ["fit"]
@@ -52,12 +53,12 @@ _OFF_SCALE = 1e6
 
 @nearest_keywords
 def fit(
-    data: object,
-    engine: object = "nuts",
+    data: Problem | TableLike,
+    engine: str | Mapping[str, object] | Engine = "nuts",
     *,
-    model: object = None,
-    prior: object = "uniform",
-    link: object = None,
+    model: str | Mapping[str, object] | Model | None = None,
+    prior: str | Mapping[str, object] | Prior = "uniform",
+    link: str | Mapping[str, object] | Link | None = None,
     bounds: Bounds | None = None,
     seed: int = 0,
     draws: int | None = None,

@@ -19,7 +19,7 @@ NumPyro is imported when such a policy is made, not with this module: a run of o
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -90,9 +90,15 @@ class BayesLearner(Learner[BayesState]):
 
     trials_apart: ClassVar[bool] = True
 
-    engine: AsWritten = dataclasses.field(default="laplace", kw_only=True)
-    model: AsWritten = dataclasses.field(default="gaussian", kw_only=True)
-    prior: AsWritten = dataclasses.field(default="uniform", kw_only=True)
+    engine: Annotated[AsWritten, "str | Mapping[str, object] | Engine"] = dataclasses.field(
+        default="laplace", kw_only=True
+    )
+    model: Annotated[AsWritten, "str | Mapping[str, object] | Model"] = dataclasses.field(
+        default="gaussian", kw_only=True
+    )
+    prior: Annotated[AsWritten, "str | Mapping[str, object] | Prior"] = dataclasses.field(
+        default="uniform", kw_only=True
+    )
     refit: float | None = dataclasses.field(default=None, kw_only=True)
     due: np.ndarray = set_later()
     capacity: int = set_later()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated
 
 import jax
 import numpy as np
@@ -75,8 +76,8 @@ class Problem:
     hrprob._core.errors.InvalidInput: `theta` must have norm at most bounds.theta = 1, got 1.2728: shorten it, ...
     """
 
-    theta: AsWritten = (0.6, 0.5, 0.5, 0.3)
-    phi: AsWritten = (0.5, 0.2, 0.8, 0.9)
+    theta: Annotated[AsWritten, "ArrayLike"] = (0.6, 0.5, 0.5, 0.3)
+    phi: Annotated[AsWritten, "ArrayLike"] = (0.5, 0.2, 0.8, 0.9)
     link: Link = Affine()
     noise: Noise = NORMAL
     objective: Objective = Lifetime()
