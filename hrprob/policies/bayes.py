@@ -31,7 +31,7 @@ from hrprob._core.records import record, set_frozen, set_later, with_fields
 from hrprob._core.types import AsWritten, PyTree
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.numerics.control_flow import once
-from hrprob.observations import Data, Stays, pad, rounds, stays
+from hrprob.observations import Data, Rounds, Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
 from hrprob.policies.ledger import EAGER_SLOTS, Ledger
@@ -235,7 +235,11 @@ class BayesLearner(Learner[BayesState]):
         """Return about how many seconds a trial takes for what is not usual: fits that the run pauses for, too."""
         fits, each = len(self.pauses(users)), self.engine.seconds_per_fit
         reason = f"{self.engine.kind} is fitted {fits} times per trial, about {each:g} s each"
-        return super().extra_seconds(users) | {reason: fits * each}
+        costs = super().extra_seconds(users) | {reason: fits * each}
+        if self.model.data is Rounds:
+            slow = f"the model {self.model.kind} has no sums that would do, and every fit goes over single outcomes"
+            costs[slow] = users * self.engine.seconds_per_user
+        return costs
 
     def fit_outside(self, state: BayesState, user: int, keys: jax.Array) -> BayesState:
         """Return the state with the belief refitted after ``user`` users, one trial after another."""
