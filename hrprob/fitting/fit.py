@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import jax
@@ -27,7 +27,7 @@ from hrprob.fitting.conditioning import model_data
 from hrprob.fitting.from_data import bounds_from, intercepts_in_words, link_from, prior_with_intercept
 from hrprob.fitting.gather import gather
 from hrprob.fitting.posterior import Posterior
-from hrprob.fitting.table import Table, as_table
+from hrprob.fitting.table import Table, TableLike, as_table
 from hrprob.models import (
     Model,
     Setting,
@@ -43,6 +43,7 @@ from hrprob.problem.links.base import is_affine
 from hrprob.simulation.progress import print_line
 
 if TYPE_CHECKING:
+    from hrprob.models.priors.base import Prior
     from hrprob.policies import Policy
 
 __all__ = ["fit"]
@@ -58,12 +59,12 @@ _OFF_SCALE = 1e6
 
 @nearest_keywords
 def fit(
-    data: object,
-    engine: object = "nuts",
+    data: Problem | TableLike,
+    engine: str | Mapping[str, object] | Engine = "nuts",
     *,
-    model: object = None,
-    prior: object = "uniform",
-    link: object = None,
+    model: str | Mapping[str, object] | Model | None = None,
+    prior: str | Mapping[str, object] | Prior = "uniform",
+    link: str | Mapping[str, object] | Link | None = None,
     bounds: Bounds | str | None = None,
     intercept: bool = False,
     seed: int = 0,

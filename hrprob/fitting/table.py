@@ -10,6 +10,7 @@ import csv
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,12 @@ from hrprob.fitting.scaling import Scaling, find_scaling
 from hrprob.observations import as_array, as_numbers, check_rounds, too_large, too_large_at
 from hrprob.observations import features as default_features
 
-__all__ = ["Table", "as_table", "parse_table", "read_file", "read_table", "write_table"]
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import xarray
+
+__all__ = ["Table", "TableLike", "as_table", "parse_table", "read_file", "read_table", "write_table"]
 
 # Unit vectors that are rounded to four decimals may be this long; the variance is positive all the same.
 _LONGEST = 1.0 + 1e-4
@@ -140,7 +146,11 @@ class Table:
         return own if centre is None else own + centre
 
 
-def as_table(data: object, columns: Columns | None = None, scale: object = False) -> Table:
+TableLike: TypeAlias = "Table | str | Path | Mapping[str, ArrayLike] | xarray.Dataset | pandas.DataFrame | polars.DataFrame | tuple[ArrayLike, ...]"
+"""What :func:`as_table` takes as a table of rounds; a tuple is (x, r), (x, r, user) or (x, r, user, beta)."""
+
+
+def as_table(data: TableLike, columns: Columns | None = None, scale: object = False) -> Table:
     """Return a table of rounds from any supported form of data.
 
     Parameters

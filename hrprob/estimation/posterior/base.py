@@ -84,6 +84,8 @@ class Engine(abc.ABC, Generic[State]):
         A policy refits when the number of users has grown by this factor.
     seconds_per_fit : float
         About how long one fit takes that a run pauses for, with some thousand rows on one core.
+    seconds_per_user : float
+        About how long the fits of a trial take per user, within a run, under a model that needs single outcomes.
     library : str
         Whose algorithm it is, as ArviZ's ``inference_library`` names it.
     shorter : mapping
@@ -105,6 +107,7 @@ class Engine(abc.ABC, Generic[State]):
     replicates: ClassVar[int] = 1
     refit: ClassVar[float]
     seconds_per_fit: ClassVar[float] = 0.0
+    seconds_per_user: ClassVar[float] = 0.0
     library: ClassVar[str] = "hrprob"
     shorter: ClassVar[Mapping[str, object]] = {}
     raise_for_rhat: ClassVar[str] = ""
