@@ -23,6 +23,7 @@ from jax import lax
 from hrprob import lifetime
 from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.types import PyTree
+from hrprob.numerics.control_flow import once
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
@@ -88,7 +89,8 @@ def warm_up(visit: Visit, learning: Learning) -> Learning:
     actions = visit.arrival.mean.shape[0]
 
     def at_random(_: PyTree, played: jax.Array) -> jax.Array:
-        return jnp.floor(actions * visit.source.uniform(Purpose.WARMUP, (), played)).astype(jnp.int32)
+        share = _drawn(visit, lambda start: visit.source.uniform(Purpose.WARMUP, (), start), (), played)
+        return jnp.floor(actions * share).astype(jnp.int32)
 
     free = jnp.zeros_like(visit.arrival.mean)
     learned = _play_rounds(visit, learning, at_random, free).learning
@@ -118,7 +120,7 @@ def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, S
     stay = extend(_Stay(jnp.asarray(True), nothing, nothing, nothing, nothing), outcomes)
     stay = lax.while_loop(
         lambda stay: stay.alive & (stay.played < MOST_ROUNDS),
-        lambda stay: extend(stay, mean + sd * rules.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)),
+        lambda stay: extend(stay, mean + sd * _noise(visit, BLOCK_OF_ROUNDS, stay.played)),
         stay,
     )
     length = _with_remainder(visit, stay.alive, stay.played, mean, sd)
@@ -126,6 +128,24 @@ def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, S
     learned = Learning(policy.update(learning.state, seen), learning.sample_size + stay.sampled)
     cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
     return learned, Served(action, length, cost), seen
+
+
+def _noise(visit: Visit, rounds: int, start: jax.Array) -> jax.Array:
+    """Return the noise of ``rounds`` rounds of a stay, from round ``start`` on."""
+    return _drawn(visit, lambda first: visit.rules.noise.draw(visit.source, rounds, first), (rounds,), start)
+
+
+def _drawn(
+    visit: Visit, draw: Callable[[jax.Array], jax.Array], shape: tuple[int, ...], start: jax.Array
+) -> jax.Array:
+    """Return ``draw(start)``, which has this shape.
+
+    In a loop that runs once: by itself, the compiler would copy the hundreds of operations of a random number into every
+    place that uses it.
+    """
+    # Always so, which the compiler cannot know.
+    arrived = visit.user > 0.0
+    return once(arrived, lambda pair: (pair[0] + 1.0, draw(pair[0])), (start, jnp.zeros(shape)))[1]
 
 
 def _see(visit: Visit, action: jax.Array, stay: _Stay, outcomes: jax.Array) -> Seen:
@@ -219,7 +239,7 @@ def _play_rounds(
     def play(now: _Round) -> _Round:
         action = choose(now.learning.state, now.played)
         mean, sd = arrival.mean[action], arrival.sd[action]
-        outcome = mean + sd * rules.noise.draw(source, 1, now.played)[0]
+        outcome = mean + sd * _noise(visit, 1, now.played)[0]
         state, context = now.learning.state, arrival.contexts[action]
         sampled = jnp.where(policy.quota(state, now.learning.sample_size, user, context) > 0, 1.0, 0.0)
         beta = rules.satisfaction.by_round(arrival.beta, source, 1, now.played).reshape(())
