@@ -18,7 +18,7 @@ from hrprob.problem.bounds import Bounds
 from hrprob.problem.contexts import Contexts, Sphere
 from hrprob.problem.drift import Drift
 from hrprob.problem.known import Known
-from hrprob.problem.levels import Satisfaction, UniformLevels
+from hrprob.problem.levels import Satisfaction, SeenLevels, UniformLevels
 from hrprob.problem.links import Affine, Link
 from hrprob.problem.objectives import Lifetime, Objective
 from hrprob.problem.parts import PARTS
@@ -123,6 +123,11 @@ class Problem:
         if self.drift is not None:
             self.drift.check(theta.size)
         set_frozen(self, theta=theta, phi=phi)
+        # The check of seen levels accepts all; putting the outcomes together takes some milliseconds.
+        if getattr(type(self.satisfaction), "check_finite", None) is not SeenLevels.check_finite:
+            self._check_finite()
+
+    def _check_finite(self) -> None:
         try:
             outcomes = reachable_outcomes(
                 self.contexts, self.theta, self.phi, self.link, self.noise, turns=self.drift is not None
