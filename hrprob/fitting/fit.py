@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.devices import on_device
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
@@ -72,6 +73,7 @@ def fit(
     user: str | None = None,
     level: str | None = None,
     scale: bool | str = False,
+    device: str | None = None,
     progress: bool = False,
 ) -> Posterior:
     """Return the posterior of θ and φ given rounds that were played.
@@ -125,6 +127,9 @@ def fit(
         absolute value and by √d; or centre each column, divide it by its standard deviation, and all by the largest norm.
         θ and φ are then those of the divided contexts; the posterior keeps centre and
         divisors (``posterior.table.centre``, ``posterior.table.scale``) and takes later contexts as they are.
+    device : str, optional
+        Where it is computed: "cpu", "gpu", "tpu", or one of several by its number, "gpu:1"; by default JAX's own choice.
+        Tested on CPU only.
     progress : bool
         Say on stderr what is being done.
 
@@ -168,9 +173,10 @@ def fit(
     target = Target(outcomes, chosen_prior, setting)
     if progress:
         print_line(f"compiling {chosen.kind}, then fitting it to {len(table)} rounds …")
-    drawn = sample_posterior(
-        chosen, target, model_data(target, table), key_of(seed), DRAWS if draws is None else draws
-    )
+    with on_device(device):
+        drawn = sample_posterior(
+            chosen, target, model_data(target, table), key_of(seed), DRAWS if draws is None else draws
+        )
     _check_numbers(drawn, table, target)
     return Posterior(
         theta=drawn.theta,
