@@ -169,6 +169,9 @@ def fit(
         if table.intercept:
             chosen_prior = prior_with_intercept(table, setting.link, chosen_prior)
             words += intercepts_in_words(chosen_prior)
+        elif isinstance(chosen_prior, priors.WithIntercept):
+            remedy = "it is for contexts whose first entry is 1, which intercept=True puts there"
+            raise InvalidInput("prior", "must go with intercept=True", chosen_prior.kind, remedy)
     priors.check_prior(chosen_prior, setting)
     target = Target(outcomes, chosen_prior, setting)
     if progress:

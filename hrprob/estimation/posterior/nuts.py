@@ -1,6 +1,6 @@
 """The No-U-Turn sampler of NumPyro: the reference that the other engines are compared with.
 
-All chains run in one compiled program. The data are padded to a power of two and enter as
+All chains run in one compiled program. The data are padded to a power of two (long ones less) and enter as
 arguments, as do the parameters of model and prior: growing data compile a new program only
 when they outgrow their padding. A fit can start from the draws of the last one.
 

@@ -8,6 +8,7 @@ import pytest
 import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
+from hrprob.diagnostics.mismatch import make_mismatch
 from hrprob.estimation.likelihood_ratio.likelihood_ratio_set import LikelihoodRatioSet
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.inference import sample_posterior
@@ -56,6 +57,15 @@ def test_what_is_defined_for_affine_links_refuses_others(link):
         hrprob.GLSE(link=link).fit(x, r)
     with pytest.raises(InvalidInput, match="affine"):
         LikelihoodRatioSet(link=link).fit(x, r)
+
+
+def test_diagnoses_may_fit_another_link():
+    model, prior = make_model("gaussian"), make_prior("uniform")
+    written = {"link": {"kind": "log", "scale": 2.0}}
+    made = make_mismatch(hrprob.Problem(), model, prior, written)
+    assert made.target.setting.link == hrprob.LogLink(2.0)
+    with pytest.raises(InvalidInput, match=r"fit_as\.link\.offset"):
+        make_mismatch(hrprob.Problem(), model, prior, {"link": {"kind": "log", "offset": 2.0}})
 
 
 @pytest.mark.slow
