@@ -102,11 +102,11 @@ def fit(
         own.
     bounds : Bounds or "auto", optional
         By default 1 and 2. "auto" chooses them from the data: twice the norm of the maximum likelihood estimate plus six
-        standard errors (:mod:`hrprob.fitting.from_data` has the rule), so that draws do not sit at a bound; the result says
+        standard errors (``hrprob.fitting.from_data`` has the rule), so that draws do not sit at a bound; the result says
         which they are. A problem has its own.
     intercept : bool
         Whether mean and variance have intercepts, outside the norms and their bounds, with normal priors that are placed by
-        the data (:mod:`hrprob.fitting.from_data`); needs a link that is positive everywhere. Contexts are given without
+        the data (``hrprob.fitting.from_data``); needs a link that is positive everywhere. Contexts are given without
         them, to ``fit`` and to ``predict``.
     seed : int
         The seed of all random numbers.

@@ -80,11 +80,11 @@ def test_problems_with_such_a_link_are_played(kind):
     )
     policies = {"oracle": hrprob.Oracle(), "random": hrprob.Random()}
     if kind == "log":
-        policies |= {"thompson": hrprob.Thompson(), "bayes-ucb": hrprob.BayesUCB(draws=8)}
+        policies["thompson"] = hrprob.Thompson()
     last = hrprob.simulate(problem, policies, users=120, trials=4).regret.isel(user=-1).mean("trial")
     assert float(last.sel(policy="oracle")) == pytest.approx(0.0, abs=1e-9)
-    for name in set(policies) - {"oracle", "random"}:
-        assert float(last.sel(policy=name)) < float(last.sel(policy="random"))
+    if kind == "log":
+        assert float(last.sel(policy="thompson")) < float(last.sel(policy="random"))
 
 
 def some_rounds():
