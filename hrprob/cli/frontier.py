@@ -50,7 +50,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
             type=float,
             nargs="*",
             metavar="X",
-            help=f"{what} to add as a dial; without numbers none, by default five",
+            help=f"{what} to add as a dial; without numbers none, by default four",
         )
     add_quiet(parser, "no progress and no table")
     add_json(parser)

@@ -77,7 +77,7 @@ def write_frontier(
             "job": "frontier",
             "level": level,
             "dials": list(dials),
-            "config": resolved(experiment),
+            "configuration": resolved(experiment),
             "command": list(command),
             "wall_seconds": time.perf_counter() - started,
         }
