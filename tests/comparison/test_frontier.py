@@ -29,7 +29,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A frontier of two policies and one dial, and the folder that it was written to."""
     folder = tmp_path_factory.mktemp("frontier") / "out"
     experiment = Experiment(PROBLEM, {"greedy": hrprob.Greedy()}, users=USERS, trials=TRIALS, seed=SEED)
-    return write_frontier(experiment, folder, dials=dial_policies(scales=[], radii=[0.0, 4.0])), folder
+    return write_frontier(experiment, folder, scales=[], radii=[0.0, 4.0]), folder
 
 
 def data_sets(sets: int, rows: int) -> Stays:
@@ -145,6 +145,7 @@ def test_verdicts(shares: list[float], verdict: str, good: bool | None) -> None:
         ({"policies": {}}, "policies"),
         ({"policies": [hrprob.Greedy(), hrprob.Greedy()]}, "differ"),
         ({"policies": [hrprob.Greedy(eager=True)]}, "one action per stay"),
+        ({"policies": {"hr-ucb ξ 2": hrprob.Greedy()}, "radii": [2.0]}, "names of their own"),
         ({"level": 1.0}, "level"),
         ({"trials": 1}, "trials"),
     ],
