@@ -1,7 +1,7 @@
 r"""Draws of the posterior itself, from an engine's draws that are only near it.
 
-Where the importance weights p/q of draws from an approximation q are uneven, no weighting repairs them cheaply: few draws
-carry all of the weight. Instead particles from q are *tempered* to p [1]_: the target is :math:`q^{1-\tau} p^\tau` with τ
+Importance weights p/q tell by how much draws from an approximation q are off. Where they move means or standard deviations,
+or few draws carry all of the weight, particles from q are *tempered* to p [1]_: the target is :math:`q^{1-\tau} p^\tau` with τ
 rising from 0 to 1, each time as far as leaves half of the particles effective; they are resampled by their weights and moved
 by Hamiltonian Monte Carlo in coordinates in which they have covariance 1. At τ = 1 they are moved on, and the last
 moves are the draws. Particles of an engine that approximates p by particles alone (``smc`` over θ and φ) are moved at τ = 1.
@@ -38,13 +38,14 @@ from hrprob.estimation.posterior.target import Target
 from hrprob.numerics.products import contract
 from hrprob.observations import Data
 
-__all__ = ["GROUPS", "has_even_weights", "sample_refined"]
+__all__ = ["GROUPS", "is_near", "sample_refined"]
 
 GROUPS = 4
 """Groups of particles that are moved separately."""
 _PARTICLES = 250
-# Draws stay as they are where the effective sample size of their weights is at least this share, and k̂ below 0.7.
-_ENOUGH, _MOST_K = 0.8, 0.7
+# Draws stay as they are where this share of them is effective by their weights, which have a mean (k̂ below 1) and move
+# means and sds by no more than this; the agreed limits are 0.15 sds and a factor of 1.15.
+_ENOUGH, _MOST_K, _MOST_MOVED = 0.25, 1.0, 0.1
 # Effective share of the particles that a step of the tempering leaves.
 _LEAST_SHARE = 0.5
 _MOST_STAGES = 64
@@ -81,23 +82,34 @@ class _Cloud(NamedTuple):
     kept_value: jax.Array  # (recorded, particles)
 
 
-def has_even_weights(log_ratio: np.ndarray) -> bool:
-    """Say whether weighting draws with these log ratios would hardly change means and intervals.
+def is_near(drawn: Draws) -> bool:
+    """Say whether weighting draws would hardly change the means and sds of all parameters.
 
     Examples
     --------
-    >>> e = np.random.default_rng(0).normal(size=4000)
-    >>> has_even_weights(-0.02 * e**2), has_even_weights(1.5 * e)
-    (True, False)
+    >>> e = np.random.default_rng(0).normal(size=(1, 4000, 2))
+    >>> def told(log_ratio):
+    ...     return is_near(Draws(e[..., :1], e[..., 1:], e, log_ratio))
+    >>> told(-0.02 * e[..., 0] ** 2), told(0.3 * e[..., 0]), told(3.0 * e[..., 0])
+    (True, False, False)
     """
-    weight, k = smoothed_weights(log_ratio.reshape(-1))
-    return bool(k < _MOST_K and 1.0 / np.sum(weight**2) >= _ENOUGH * weight.size)
+    weight, k = smoothed_weights(drawn.log_ratio.reshape(-1))
+    if not (k < _MOST_K and 1.0 / np.sum(weight**2) >= _ENOUGH * weight.size):
+        return False
+    parts = (drawn.theta, drawn.phi, *drawn.sites.values())
+    every = np.concatenate([part.reshape(weight.size, -1) for part in parts], axis=1)
+    sd = np.maximum(every.std(axis=0), 1e-300)
+    mean = weight @ every
+    shift = np.abs(mean - every.mean(axis=0)) / sd
+    ratio = np.sqrt(weight @ (every - mean) ** 2) / sd
+    varies = every.std(axis=0) > 0.0
+    return bool(np.all(shift[varies] <= _MOST_MOVED) and np.all(np.abs(np.log(ratio[varies])) <= _MOST_MOVED))
 
 
 def sample_refined(engine: Engine, target: Target, data: Data, key: jax.Array, draws: int = 4000) -> Draws:
     """Return about ``draws`` draws from the posterior given ``data``, refined where the engine's own are not near it.
 
-    Draws of an engine whose beliefs have a density stay as they are, in one chain, where their weights are even; else
+    Draws of an engine whose beliefs have a density stay as they are, in one chain, where they are near it by their weights; else
     they are tempered to the posterior, in four chains and with weights of 1. An engine without a density keeps its
     chains, and says itself (:meth:`~.base.Engine.moves_draws`) whether its draws are moved.
     """
@@ -108,7 +120,7 @@ def sample_refined(engine: Engine, target: Target, data: Data, key: jax.Array, d
     by_fit, by_draw = jax.random.split(key)
     belief = fit_engine(engine, target, data, by_fit)
     drawn = draw_many(engine, target, belief, data, by_draw, draws)
-    if has_even_weights(drawn.log_ratio):
+    if is_near(drawn):
         return drawn
     return _refined(engine, target, belief, drawn, data, key, draws)
 
