@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.scipy.special import ndtri
 
 from hrprob._core.precision import double_precision
 from hrprob._core.types import PyTree
@@ -74,6 +75,7 @@ class _Cloud(NamedTuple):
     power: jax.Array  # () τ
     stage: jax.Array  # () int
     moves: jax.Array  # () int, since τ was raised
+    total: jax.Array  # () int, of moves
     step: jax.Array  # () size of a leapfrog step
     accept: jax.Array  # () of the last move
     mean: jax.Array  # (k,) of the coordinates that are moved in
@@ -199,6 +201,7 @@ def _group(
         stage=jnp.zeros((), jnp.int32),
         # The first step raises τ.
         moves=jnp.asarray(_MOVES, jnp.int32),
+        total=jnp.zeros((), jnp.int32),
         step=jnp.asarray(0.6 * k**-0.25),
         accept=jnp.zeros(()),
         mean=mean,
@@ -209,15 +212,17 @@ def _group(
 
     def advance(now: tuple[jax.Array, _Cloud]) -> tuple[jax.Array, _Cloud]:
         key, cloud = now
-        by_stage, by_move, after = jax.random.split(key, 3)
-        cloud = _raised(by_stage, cloud)
-        cloud = _moved(by_move, cloud, density, other, batch)
+        number = cloud.total + 1
+        # All random numbers of a step in one draw: every generator is a program that takes long to compile.
+        uniform = jax.random.uniform(jax.random.fold_in(key, number), (n, k + 3), minval=1e-300)
+        cloud = _raised(uniform[0, -1], cloud._replace(total=number))
+        cloud = _moved(uniform[:, :-1], cloud, density, other, batch)
         place = cloud.moves - 1 - _SETTLING
         last = (cloud.power >= 1.0) & (place >= 0)
         at = jnp.clip(place, 0, recorded - 1)
         kept = jnp.where(last, cloud.kept.at[at].set(cloud.z), cloud.kept)
         values = jnp.where(last, cloud.kept_value.at[at].set(cloud.value), cloud.kept_value)
-        return after, cloud._replace(kept=kept, kept_value=values)
+        return key, cloud._replace(kept=kept, kept_value=values)
 
     def goes_on(now: tuple[jax.Array, _Cloud]) -> jax.Array:
         return (now[1].power < 1.0) | (now[1].moves < _SETTLING + recorded)
@@ -226,13 +231,13 @@ def _group(
     return _Moved(end.kept.reshape(-1, k), end.kept_value.reshape(-1), end.accept)
 
 
-def _raised(key: jax.Array, now: _Cloud) -> _Cloud:
+def _raised(uniform: jax.Array, now: _Cloud) -> _Cloud:
     """Return the particles with τ raised and resampled, where they have moved often enough since the last time."""
     due = (now.power < 1.0) & (now.moves >= _MOVES)
     ahead = (1.0 - now.power) * (now.value - now.other)
     part = jnp.where(now.stage < _MOST_STAGES - 1, largest_power(ahead, _LEAST_SHARE), 1.0)
     part = jnp.where(part > 0.999, 1.0, part)
-    picks = systematic(key, jax.nn.softmax(part * ahead), now.z.shape[0])
+    picks = systematic(uniform, jax.nn.softmax(part * ahead), now.z.shape[0])
     z = now.z[picks]
     mean, factor = _moments(z)
     there = now._replace(
@@ -249,7 +254,7 @@ def _raised(key: jax.Array, now: _Cloud) -> _Cloud:
 
 
 def _moved(
-    key: jax.Array,
+    uniform: jax.Array,
     now: _Cloud,
     density: Callable[[jax.Array], jax.Array],
     other: Callable[[jax.Array], jax.Array],
@@ -288,16 +293,15 @@ def _moved(
         kept = jax.tree.map(lambda one, two: jnp.where(accepted, one, two), new, (e, value, log_q))
         return (*kept, jnp.exp(jnp.minimum(log_ratio, 0.0)))
 
-    n, k = now.z.shape
-    by_momentum, by_stretch, by_accept = jax.random.split(key, 3)
+    k = now.z.shape[1]
     e = jax.scipy.linalg.solve_triangular(now.factor, (now.z - now.mean).T, lower=True).T
     given = (
         e,
         now.value,
         now.other,
-        jax.random.normal(by_momentum, (n, k)),
-        jax.random.uniform(by_stretch, (n,), minval=0.7, maxval=1.3),
-        jax.random.uniform(by_accept, (n,)),
+        ndtri(uniform[:, :k]),
+        0.7 + 0.6 * uniform[:, k],
+        uniform[:, k + 1],
     )
     e, value, log_q, probability = lax.map(move, given, batch_size=batch)
     accept = jnp.mean(probability)

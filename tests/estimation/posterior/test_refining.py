@@ -73,5 +73,5 @@ def test_weights_are_tempered_to_the_share_that_is_asked_for():
         assert 0.0 < power < 1.0
         assert float(effective_size(power * log_weight)) == pytest.approx(100.0, rel=1e-3)
         assert float(largest_power(0.01 * log_weight, 0.5)) == 1.0
-        picks = np.asarray(systematic(jax.random.key(0), jnp.asarray([0.25, 0.0, 0.75]), 8))
+        picks = np.asarray(systematic(jnp.asarray(0.3), jnp.asarray([0.25, 0.0, 0.75]), 8))
         assert np.bincount(picks, minlength=3).tolist() == [2, 0, 6]
