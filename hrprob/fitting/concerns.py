@@ -17,6 +17,7 @@ import xarray
 
 from hrprob._core.precision import double_precision
 from hrprob.fitting.summary import stack_draws, summarise
+from hrprob.problem.links.base import is_affine
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
@@ -152,7 +153,7 @@ def _misplaced(posterior: Posterior, table: xarray.Dataset) -> list[Concern]:
 def _projected(posterior: Posterior) -> list[Concern]:
     """Return the concern that many draws of θ were projected onto its ball, if they were."""
     radius = _radius(posterior, "theta")
-    length = np.linalg.norm(posterior.theta, axis=-1) / radius
+    length = np.linalg.norm(posterior.slopes("theta"), axis=-1) / radius
     share = float(np.mean(length > 1.0 - 1e-9))
     if not posterior.engine.cuts_to_ball or share < 0.01:
         return []
@@ -165,8 +166,8 @@ def restricted(posterior: Posterior) -> list[Concern]:
     found = []
     for name, symbol in (("theta", "θ"), ("phi", "φ")):
         radius = _radius(posterior, name)
-        share = float(np.mean(np.linalg.norm(getattr(posterior, name), axis=-1) > _NEAR * radius))
-        if share > _RESTRICTED and share > 1.5 * (1.0 - _NEAR**posterior.setting.dimension):
+        share = float(np.mean(np.linalg.norm(posterior.slopes(name), axis=-1) > _NEAR * radius))
+        if share > _RESTRICTED and share > 1.5 * (1.0 - _NEAR ** posterior.slopes(name).shape[-1]):
             words = f"{share:.0%} of draws have ‖{symbol}‖ within 2 % of its bound {radius:g}"
             found.append(Concern(f"{words}: if it may be larger, {_wider(posterior, name)}"))
     return found
@@ -183,7 +184,9 @@ def _wider(posterior: Posterior, name: str) -> str:
     """Return the remedy that lets θ or φ be larger."""
     if _radius(posterior, name) < (1.0 - 1e-6) * float(getattr(posterior.setting.bounds, name)):
         return f"widen the ball of the prior's `{name}`"
-    return f"raise `bounds.{name}`" + (" and the offset of the link" if name == "phi" else "")
+    affine = is_affine(posterior.setting.link)
+    offset = ', with it the offset of the link, or take `link="log"`, which needs none'
+    return f"raise `bounds.{name}`" + (offset if name == "phi" and affine else "")
 
 
 def _off_scale(posterior: Posterior) -> list[Concern]:

@@ -138,7 +138,8 @@ def _refined(
         flat = drawn.z.reshape(-1, k)
         picks = np.linspace(0, len(flat) - 1, GROUPS * _PARTICLES).astype(int).reshape(GROUPS, _PARTICLES)
         recorded = -(-draws // (GROUPS * _PARTICLES))
-        keys = jax.random.split(jax.random.fold_in(key, 1), GROUPS)
+        # Fit and draws use split(key), whose keys are those of fold_in with 0 and 1.
+        keys = jax.random.split(jax.random.fold_in(key, 2), GROUPS)
         moved = _refine(engine, target, sites, belief, jnp.asarray(flat[picks]), wide, keys, recorded)
         every = np.linspace(0, moved.z.shape[1] - 1, -(-draws // GROUPS)).astype(int)
         z = moved.z[:, every]

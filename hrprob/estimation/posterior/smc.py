@@ -40,6 +40,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from hrprob._core.errors import check_count
+from hrprob._core.random_numbers import key_of_data
 from hrprob._core.records import set_frozen, with_fields
 from hrprob._core.types import Number
 from hrprob.estimation.posterior import smc_integrated, smc_joint
@@ -124,6 +125,7 @@ class SMC(StreamingEngine):
     kind: ClassVar[str]
     sequential: ClassVar[bool] = True
     cuts_to_ball: ClassVar[bool] = True
+    tempers: ClassVar[bool] = True
     # Particles of one fit depend on each other. Separate fits do not: their differences show the Monte Carlo error.
     replicates: ClassVar[int] = 4
     refit: ClassVar[float] = 1.2
@@ -194,8 +196,7 @@ class SMC(StreamingEngine):
         n, size = start.z.shape
         serving = _serving(target)
         # All trials start with the same key; their weights, which depend on their data, make the keys differ.
-        seen = lax.bitcast_convert_type(start.log_weight.astype(jnp.float32), jnp.uint32)
-        key = jax.random.fold_in(jax.random.wrap_key_data(start.key), seen[0] ^ seen[1])
+        key = key_of_data(start.key, start.log_weight[:2])
         by_pick, by_moves, after = jax.random.split(key, 3)
         weight = jax.nn.softmax(start.log_weight)
         # Where few particles have much weight, tempered weights let the others count for the moments too.

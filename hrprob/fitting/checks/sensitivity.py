@@ -56,8 +56,10 @@ class Sensitivity(Check[SensitivityResult]):
         flat = posterior.flat()
         picks = np.linspace(0, len(flat["theta"]) - 1, min(_DRAWS, len(flat["theta"]))).astype(int)
         draws = {name: value[picks] for name, value in flat.items()}
-        prior = predictive.log_prior(posterior.target, table.x, draws)
-        likelihood = predictive.log_likelihood(posterior.target, table.x, table.r, draws).sum(axis=1)
+        prior = predictive.log_prior(posterior.target, table.x, draws, posterior.columns)
+        likelihood = predictive.log_likelihood(
+            posterior.target, table.x, table.r, draws, posterior.columns
+        ).sum(axis=1)
         tree = from_dict(
             {
                 "posterior": {name: value[None] for name, value in draws.items()},
