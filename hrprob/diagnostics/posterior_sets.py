@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.compiled import program
 from hrprob._core.parallel import side_by_side
 from hrprob._core.types import Number
 from hrprob.estimation import glse
@@ -101,7 +102,7 @@ def posterior_sets(
     return every
 
 
-@jax.jit
+@program()
 def _compare(
     engine: StreamingEngine,
     target: Target,

@@ -89,6 +89,7 @@ class BayesLearner(Learner[BayesState]):
     """
 
     trials_apart: ClassVar[bool] = True
+    long_program: ClassVar[bool] = True
 
     engine: Annotated[AsWritten, "str | Mapping[str, object] | Engine"] = dataclasses.field(
         default="laplace", kw_only=True
