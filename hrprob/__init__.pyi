@@ -114,6 +114,7 @@ from .sweeps.play import sweep as sweep
 
 # What do your data say?
 from .fitting.fit import fit as fit
+from .fitting.foreign import read_posterior as read_posterior
 from .fitting.posterior import Posterior as Posterior
 
 # Who won?

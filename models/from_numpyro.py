@@ -1,23 +1,4 @@
-"""An existing NumPyro function as an outcome model, in one call.
-
-The function is called with those of the arguments below that its signature names, and with further columns of the table
-by their names. It samples ``theta`` and ``phi``, or leaves both to hrprob by naming them among its arguments, and observes
-the outcomes under the name ``r``. A row without an outcome, by which data are padded, does not count; a site with one value
-per row keeps data from being padded.
-
-===============  ==========================================================================
-argument         what it gets
-===============  ==========================================================================
-``x``            contexts (n, d)
-``r``            outcomes (n,), or None where they are to be sampled: ``obs=r``
-``user``         the number of each round's user (n,), from 0
-``beta``         satisfaction levels (n,)
-``theta, phi``   draws from the prior of the fit, on the balls of its bounds
-``mean``         θᵀx (n,)
-``variance``     f(φᵀx) (n,)
-``setting``      dimension, link and bounds
-===============  ==========================================================================
-"""
+"""An existing NumPyro function as an outcome model, in one call: :func:`from_numpyro`."""
 
 from __future__ import annotations
 
@@ -89,7 +70,7 @@ def from_numpyro(
     Parameters
     ----------
     function : callable
-        The function; the module's table has the arguments that it may have. Outcomes are observed as
+        The function; see the notes for the arguments that it may have. Outcomes are observed as
         ``numpyro.sample("r", distribution, obs=r)``, one for each row of ``x``.
     kind : str, optional
         The name of the model, by which a saved posterior finds it again; by default the name of the function.
@@ -102,6 +83,25 @@ def from_numpyro(
     -------
     Model
         For ``fit(..., model=...)`` with the engines ``nuts`` and ``svi``. It uses every column of the table that the function names.
+
+    Notes
+    -----
+    The function is called with those of the arguments below that its signature names, and with further columns of the
+    table by their names. It samples ``theta`` and ``phi``, or leaves both to hrprob by naming one of the last four.
+    Rows without an outcome, by which data are padded, do not count.
+
+    ================  =====================================================================
+    argument          what it gets
+    ================  =====================================================================
+    ``x``             contexts (n, d)
+    ``r``             outcomes (n,), or None where they are to be sampled
+    ``user``          the number of each round's user (n,), from 0
+    ``beta``          satisfaction levels (n,)
+    ``setting``       dimension, link and bounds
+    ``theta, phi``    draws from the prior of the fit, on the balls of its bounds
+    ``mean``          θᵀx (n,)
+    ``variance``      f(φᵀx) (n,)
+    ================  =====================================================================
 
     Examples
     --------

@@ -48,7 +48,7 @@ __all__ = ["UserEffect", "log_density_of_user"]
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(15)
 _LOG_2PI = math.log(2.0 * math.pi)
-_SEARCH = 8
+_SEARCH = 6
 UNKNOWN = "unknown"
 
 

@@ -32,7 +32,7 @@ __all__ = ["COMMAND", "add_fit_arguments", "columns_of", "fit_options", "option_
 _AFFINE = {"slope": 1.0, "offset": 2.0}
 _BOUNDS = {"theta": 1.0, "phi": 2.0}
 
-option_names = ("engine", "model", "prior", "link", "intercept", "seed", "draws")
+option_names = ("engine", "model", "prior", "link", "intercept", "seed", "draws", "device")
 """Keywords of :func:`hrprob.fit` whose options have the same name."""
 
 
@@ -90,6 +90,11 @@ def add_fit_arguments(parser: argparse.ArgumentParser, out: str, default: str) -
     )
     parser.add_argument("--seed", type=int, metavar="N", default=0, help="seed of all random numbers (0)")
     parser.add_argument("--draws", type=int, metavar="N", help="number of draws, all chains together (4000)")
+    parser.add_argument(
+        "--device",
+        metavar="NAME",
+        help="where it is computed: cpu, gpu, gpu:1; tested on CPU only (JAX's choice)",
+    )
     add_quiet(parser, "print nothing")
     add_json(parser)
     add_import(parser)
@@ -212,6 +217,7 @@ def fit_options(arguments: argparse.Namespace) -> dict[str, Decoded]:
         "intercept": arguments.intercept,
         "seed": arguments.seed,
         "draws": arguments.draws,
+        "device": arguments.device,
     }
 
 

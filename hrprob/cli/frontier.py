@@ -50,7 +50,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
             type=float,
             nargs="*",
             metavar="X",
-            help=f"{what} to add as a dial; without numbers none, by default five",
+            help=f"{what} to add as a dial; without numbers none, by default four",
         )
     add_quiet(parser, "no progress and no table")
     add_json(parser)
@@ -61,7 +61,7 @@ def _run(arguments: argparse.Namespace) -> None:
     with loading(arguments, arguments.file):
         prepare_jax()
         import_modules(arguments.modules)
-        from hrprob.comparison.frontier.dials import RADII, SCALES, dial_policies
+        from hrprob.comparison.frontier.dials import RADII, SCALES
         from hrprob.comparison.frontier.report import to_plain, write_frontier
         from hrprob.comparison.frontier.summary import frontier_table, verdicts_in_words
         from hrprob.io import config
@@ -70,15 +70,12 @@ def _run(arguments: argparse.Namespace) -> None:
     given = {name: getattr(arguments, name) for name in SIZES if getattr(arguments, name) is not None}
     with named_as_options(*SIZES, "level", "scales", "radii"):
         experiment = experiment.replace(**given)
-        dials = dial_policies(
-            SCALES if arguments.scales is None else arguments.scales,
-            RADII if arguments.radii is None else arguments.radii,
-        )
         out = result_folder(arguments, arguments.file)
         result = write_frontier(
             experiment,
             out,
-            dials=dials,
+            scales=SCALES if arguments.scales is None else arguments.scales,
+            radii=RADII if arguments.radii is None else arguments.radii,
             level=arguments.level,
             command=sys.argv,
             say=progress_printer(arguments),

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.devices import on_device
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
@@ -77,6 +78,7 @@ def fit(
     user: str | None = None,
     level: str | None = None,
     scale: bool | str = False,
+    device: str | None = None,
     progress: bool = False,
 ) -> Posterior:
     """Return the posterior of θ and φ given rounds that were played.
@@ -107,11 +109,11 @@ def fit(
         own.
     bounds : Bounds or "auto", optional
         By default 1 and 2. "auto" chooses them from the data: twice the norm of the maximum likelihood estimate plus six
-        standard errors (:mod:`hrprob.fitting.from_data` has the rule), so that draws do not sit at a bound; the result says
+        standard errors (``hrprob.fitting.from_data`` has the rule), so that draws do not sit at a bound; the result says
         which they are. A problem has its own.
     intercept : bool
         Whether mean and variance have intercepts, outside the norms and their bounds, with normal priors that are placed by
-        the data (:mod:`hrprob.fitting.from_data`); needs a link that is positive everywhere. Contexts are given without
+        the data (``hrprob.fitting.from_data``); needs a link that is positive everywhere. Contexts are given without
         them, to ``fit`` and to ``predict``.
     seed : int
         The seed of all random numbers.
@@ -132,6 +134,9 @@ def fit(
         absolute value and by √d; or centre each column, divide it by its standard deviation, and all by the largest norm.
         θ and φ are then those of the divided contexts; the posterior keeps centre and
         divisors (``posterior.table.centre``, ``posterior.table.scale``) and takes later contexts as they are.
+    device : str, optional
+        Where it is computed: "cpu", "gpu", "tpu", or one of several by its number, "gpu:1"; by default JAX's own choice.
+        Tested on CPU only.
     progress : bool
         Say on stderr what is being done.
 
@@ -171,9 +176,14 @@ def fit(
         if table.intercept:
             chosen_prior = prior_with_intercept(table, setting.link, chosen_prior)
             words += intercepts_in_words(chosen_prior)
+        elif isinstance(chosen_prior, priors.WithIntercept):
+            remedy = "it is for contexts whose first entry is 1, which intercept=True puts there"
+            raise InvalidInput("prior", "must go with intercept=True", chosen_prior.kind, remedy)
     priors.check_prior(chosen_prior, setting)
     target = Target(outcomes, chosen_prior, setting)
-    job = functools.partial(_fitted, target=target, table=table, seed=seed, draws=draws, progress=progress)
+    job = functools.partial(
+        _fitted, target=target, table=table, seed=seed, draws=draws, progress=progress, device=device
+    )
     if given is not None:
         return job(given, words)
     choice = choose_engine(target)
@@ -193,13 +203,15 @@ def _fitted(
     seed: int,
     draws: int | None,
     progress: bool,
+    device: str | None,
 ) -> Posterior:
     """Return the posterior by one engine; ``chosen`` says what was chosen."""
     if progress:
         print_line(f"compiling {engine.kind}, then fitting it to {len(table)} rounds …")
-    drawn = sample_refined(
-        engine, target, model_data(target, table), key_of(seed), DRAWS if draws is None else draws
-    )
+    with on_device(device):
+        drawn = sample_refined(
+            engine, target, model_data(target, table), key_of(seed), DRAWS if draws is None else draws
+        )
     _check_numbers(drawn, table, target)
     return Posterior(
         theta=drawn.theta,

@@ -147,6 +147,8 @@ def prior_with_intercept(table: Table, link: Link, slopes: Prior) -> WithInterce
     if not is_positive(link):
         remedy = 'an intercept has no bound; take link = "log" or "softplus", or leave the intercept out'
         raise InvalidInput("link", "must be positive everywhere with an intercept", link.kind, remedy)
+    if isinstance(slopes, WithIntercept):
+        return slopes  # written out by the user
     found = link_from(table).scale
     place, above = float(link.inverse(found)), float(link.inverse(math.e * found))
     sd = float(np.std(table.r)) or abs(float(np.mean(table.r))) or 1.0

@@ -40,7 +40,9 @@ from hrprob._core.files import whole_file
 from hrprob._core.random_numbers import Purpose, key_of
 from hrprob._core.records import describe
 from hrprob._core.types import Array, Decoded
+from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.foreign_draws import ForeignDraws
 from hrprob.estimation.posterior.inference import DIMS
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive
@@ -239,10 +241,15 @@ def _from_tree(tree: xarray.DataTree, make: Callable[..., P]) -> P:
         statistics=statistics,
         table=table,
         target=_target(facts),
-        engine=make_engine(facts["engine"]),
+        engine=_engine(facts["engine"]),
         seed=int(tree.attrs["seed"]),
         chosen=tuple(_noted(tree, "chosen") or ()),
     )
+
+
+def _engine(facts: Decoded) -> Engine:
+    """Return the engine, or what stands for it where draws were read from elsewhere."""
+    return ForeignDraws() if facts.get("kind") == ForeignDraws.kind else make_engine(facts)
 
 
 def _noted(tree: xarray.DataTree, name: str) -> Decoded:

@@ -28,6 +28,8 @@ _SYMBOLS = {"theta": "θ", "phi": "φ"}
 _MARKERS = ("D", "^", "v", "P", "X", "<", ">", "p", "*", "h", "d")
 _DIALS = (("o", "-"), ("s", "--"))
 _MARGIN = 0.05
+# Kinds stand beside each other, not on one another: factors on the regret.
+_BESIDE = {"wald": 0.97, "posterior": 1.0, "anytime": 1.03}
 
 
 @nearest_keywords
@@ -83,7 +85,7 @@ def frontier(result: xarray.Dataset) -> Figure:
 
 def _looks(result: xarray.Dataset) -> dict[str, tuple[str, str]]:
     """Return marker and line of every policy: one of both per dial, a marker of its own for each of the others."""
-    dials = list(dict.fromkeys(str(dial) for dial in result.dial.values if str(dial)))
+    dials = list(_dials(result))
     looks, alone = {}, 0
     for name, dial in zip(result.policy.values, result.dial.values, strict=True):
         if str(dial):
@@ -100,11 +102,9 @@ def _legend(result: xarray.Dataset, looks: dict[str, tuple[str, str]]) -> list[L
         Line2D([], [], color=_COLOURS[str(kind)], marker="o", linestyle="none", label=_KINDS[str(kind)])
         for kind in result.kind.values
     ]
-    for dial in dict.fromkeys(str(dial) for dial in result.dial.values if str(dial)):
-        own = result.isel(policy=result.dial.values == dial)
-        marker, line = looks[str(own.policy.values[0])]
-        values = ", ".join(f"{value:g}" for value in own.setting.values)
-        label = f"{dial} {values}"
+    for dial, own in _dials(result).items():
+        marker, line = looks[str(result.policy.values[own[0]])]
+        label = f"{dial} {', '.join(f'{value:g}' for value in result.setting.values[own])}"
         entries.append(Line2D([], [], color=GREY, marker=marker, linestyle=line, label=label))
     for name, dial in zip(result.policy.values, result.dial.values, strict=True):
         if not str(dial):
@@ -124,7 +124,9 @@ def _draw_coverage(axes: Axes, result: xarray.Dataset, looks: dict[str, tuple[st
         share = shares.sel(kind=kind).values
         ends = np.array([share_interval(round(one * trials), trials, tail) for one in share])
         away = np.abs(ends.T - share)
-        _draw(axes, result, share, looks, _COLOURS[str(kind)], away)
+        _draw(axes, result, str(kind), share, looks, away)
+        if kind == "wald":
+            _name_settings(axes, result, "wald", share)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.set_ylim(min(0.6, float(shares.min()) - 0.08), 1.03)
     axes.text(
@@ -141,31 +143,32 @@ def _draw_coverage(axes: Axes, result: xarray.Dataset, looks: dict[str, tuple[st
 def _draw_widths(axes: Axes, result: xarray.Dataset, looks: dict[str, tuple[str, str]]) -> None:
     widths = result.width.mean("coordinate").median("trial")
     for kind in result.kind.values:
-        _draw(axes, result, widths.sel(kind=kind).values, looks, _COLOURS[str(kind)])
+        _draw(axes, result, str(kind), widths.sel(kind=kind).values, looks)
     axes.set_yscale("log")
+    axes.set_ylim(float(widths.min()) / 1.3, 1.3 * float(widths.max()))
     label_plainly(axes.yaxis)
 
 
 def _draw(
     axes: Axes,
     result: xarray.Dataset,
+    kind: str,
     values: np.ndarray,
     looks: dict[str, tuple[str, str]],
-    colour: str,
     away: np.ndarray | None = None,
 ) -> None:
-    """Draw one value per policy against its regret, joined along each dial."""
+    """Draw one value per policy against its regret, joined along each dial; without bars of values, with those of regrets."""
     regret, half = mean_interval(result.regret.values, axis=1)
-    for dial in dict.fromkeys(str(dial) for dial in result.dial.values if str(dial)):
-        own = np.flatnonzero(result.dial.values == dial)
-        own = own[np.argsort(result.setting.values[own])]
+    half = np.nan_to_num(half)
+    x, colour = _BESIDE[kind] * regret, _COLOURS[kind]
+    for own in _dials(result).values():
         line = looks[str(result.policy.values[own[0]])][1]
-        axes.plot(regret[own], values[own], color=colour, linestyle=line, linewidth=0.8, alpha=0.7, zorder=2)
+        axes.plot(x[own], values[own], color=colour, linestyle=line, linewidth=0.8, alpha=0.7, zorder=2)
     for place, name in enumerate(result.policy.values):
         axes.errorbar(
-            regret[place],
+            x[place],
             values[place],
-            xerr=np.nan_to_num(half[place]),
+            xerr=half[place] if away is None else None,
             yerr=None if away is None else away[:, place, None],
             color=colour,
             marker=looks[str(name)][0],
@@ -175,4 +178,29 @@ def _draw(
             zorder=3,
         )
     axes.set_xscale("log")
+    axes.set_xlim(0.9 * float((regret - half).min()), 1.1 * float((regret + half).max()))
     label_plainly(axes.xaxis)
+
+
+def _dials(result: xarray.Dataset) -> dict[str, np.ndarray]:
+    """Return the places of the policies on each dial, by their settings."""
+    names = dict.fromkeys(str(dial) for dial in result.dial.values if str(dial))
+    places = {name: np.flatnonzero(result.dial.values == name) for name in names}
+    return {name: own[np.argsort(result.setting.values[own])] for name, own in places.items()}
+
+
+def _name_settings(axes: Axes, result: xarray.Dataset, kind: str, values: np.ndarray) -> None:
+    """Write the settings of a dial beside its markers."""
+    regret = _BESIDE[kind] * result.regret.values.mean(axis=1)
+    for own in _dials(result).values():
+        for place in own if len(own) > 1 else ():
+            axes.annotate(
+                f"{result.setting.values[place]:g}",
+                (regret[place], values[place]),
+                xytext=(-3, -2),
+                textcoords="offset points",
+                ha="right",
+                va="top",
+                fontsize=5,
+                color=GREY,
+            )

@@ -130,6 +130,9 @@ class BayesLearner(Learner[BayesState]):
         refit = self.refit
         assert refit is not None  # set when the policy was made
         _check_users(self.model, eager=bool(self.eager), warmup=int(self.warmup))
+        if isinstance(self.prior, priors.WithIntercept):
+            remedy = "contexts of a problem have no first entry 1; take its `slopes` alone"
+            raise InvalidInput("prior", "must have no intercepts in a policy", self.prior.kind, remedy)
         priors.check_prior(self.prior, bound.target.setting)
         _check_engine(self.engine, bound.target)
         due = refit_times(self.warmup + users, refit, self.warmup)

@@ -30,7 +30,7 @@ from hrprob.io.verdicts import Answer
 from hrprob.policies import CMDP, HRUCB
 from hrprob.problem.links.base import as_affine
 from hrprob.reproduce.claims import LEAST_TRIALS, LEAST_USERS, Claim, claims
-from hrprob.reproduce.cmdp_counts import COUNTED_TRIALS, CMDPCounts, count
+from hrprob.reproduce.cmdp_counts import CMDPCounts, count
 from hrprob.reproduce.convergence import Errors, measure_errors, remark_2
 from hrprob.reproduce.curves import CurveVerdict, compare_curves
 from hrprob.reproduce.figure_1 import figure_1
@@ -213,16 +213,17 @@ def _cmdp_counts(experiments: dict[str, Experiment]) -> dict[str, CMDPCounts]:
     policies = {name: policy for name, policy in experiment.policies.items() if isinstance(policy, CMDP)}
     if not policies:
         return {}
-    # Played again, for a stored run does not have every user; trials are the same however many there are.
+    # Played again, for a stored run does not have every user; with all trials, though few are counted, so that the
+    # programs of the experiment serve.
     run = simulate(
         experiment.problem,
         policies,
         users=experiment.users,
-        trials=COUNTED_TRIALS,
+        trials=experiment.trials,
         seed=experiment.seed,
         keep="all",
     )
-    return {name: count(experiment.problem, policy, run, name) for name, policy in policies.items()}
+    return count(experiment.problem, policies, run)
 
 
 def _errors(experiments: dict[str, Experiment]) -> Errors | None:

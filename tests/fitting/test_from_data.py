@@ -152,5 +152,9 @@ def test_what_cannot_have_an_intercept_is_refused():
         hrprob.fit(data, "laplace", bounds="wide")
     with pytest.raises(InvalidInput, match="intercept"):
         hrprob.fit(hrprob.Problem(), "laplace", intercept=True)
+    with pytest.raises(InvalidInput, match="must go with intercept=True"):
+        hrprob.fit(data, "laplace", link="log", prior="with-intercept")
+    with pytest.raises(InvalidInput, match="no intercepts in a policy"):
+        hrprob.Thompson(prior="with-intercept").bind(hrprob.Problem(), 10)
     with pytest.raises(InvalidInput, match="standardise"):
         hrprob.fit(data, "laplace", scale="standardize")

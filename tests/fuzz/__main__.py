@@ -58,7 +58,9 @@ class Record:
         self.began, self.file, self.failures = time.perf_counter(), asked.record, []
         self.ends: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         self.seconds: collections.Counter[str] = collections.Counter()
-        self.command = f"python -m tests.fuzz --inputs {asked.inputs} --played {asked.played} --seed {asked.seed}"
+        self.command = (
+            f"python -m tests.fuzz --inputs {asked.inputs} --played {asked.played} --seed {asked.seed}"
+        )
 
     def add(self, found: Found) -> None:
         self.ends[found.name] += found.ends
@@ -72,7 +74,8 @@ class Record:
 
     def facts(self) -> dict[str, object]:
         readers = {
-            name: dict(sorted(ends.items())) | {"milliseconds": round(1e3 * self.seconds[name] / ends.total(), 2)}
+            name: dict(sorted(ends.items()))
+            | {"milliseconds": round(1e3 * self.seconds[name] / ends.total(), 2)}
             for name, ends in sorted(self.ends.items())
             if ends.total()
         }

@@ -26,16 +26,16 @@ USER = np.array([7, 7, 8, 8, 9, 9, 9])
 
 def plain(e, correlation, log_sd):
     """ln p of a user's standardised residuals, by a dense covariance and Simpson's rule over the log variance."""
-    m = len(e)
-
-    def given(b):
-        within = (1 - correlation) * np.exp(b - log_sd**2 / 2)
-        return stats.multivariate_normal(np.zeros(m), within * np.eye(m) + correlation).logpdf(e)
-
+    m, grid = len(e), np.linspace(-8 * log_sd, 8 * log_sd, 801) if log_sd > 0.0 else np.zeros(1)
+    within = (1 - correlation) * np.exp(grid - log_sd**2 / 2)
+    covariance = within[:, None, None] * np.eye(m) + correlation
+    quadratic = np.einsum(
+        "i,gi->g", e, np.linalg.solve(covariance, np.broadcast_to(e, (len(grid), m))[..., None])[..., 0]
+    )
+    value = -0.5 * (m * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1] + quadratic)
     if log_sd == 0.0:
-        return given(0.0)
-    grid = np.linspace(-8 * log_sd, 8 * log_sd, 801)
-    value = np.array([given(b) for b in grid]) + stats.norm.logpdf(grid, 0.0, log_sd)
+        return value[0]
+    value += stats.norm.logpdf(grid, 0.0, log_sd)
     return np.log(integrate.simpson(np.exp(value - value.max()), x=grid)) + value.max()
 
 
@@ -85,7 +85,7 @@ def test_stays_rounds_and_new_users_have_one_likelihood():
         mine, others = e[4:], e[5:]
         alone = plain(mine, 0.4, 0.5) - plain(others, 0.4, 0.5) - 0.5 * np.log(w[4])
         assert float(given[4]) == pytest.approx(alone, abs=1e-5)
-        grid = np.linspace(-12.0, e[4], 400)
+        grid = np.linspace(-12.0, e[4], 200)
         curve = [np.exp(plain(np.r_[x, others], 0.4, 0.5) - plain(others, 0.4, 0.5)) for x in grid]
         assert float(below[4]) == pytest.approx(integrate.simpson(curve, x=grid), abs=1e-4)
 
@@ -154,16 +154,16 @@ def test_fit_predict_and_check_with_users_who_differ(tmp_path):
     np.testing.assert_array_equal(again.sites["user_log_sd"], omega)
 
 
-SETS, USERS, NEW = 256, 48, 40
+SETS, USERS, NEW = 208, 32, 40
 
 
 @pytest.mark.study
 def test_ranks_are_uniform_and_new_users_are_covered():
-    """SBC over 256 data sets drawn from the prior, and 90 % predictive intervals of outcomes of new users."""
+    """SBC over 208 data sets drawn from the prior, and 90 % predictive intervals of outcomes of new users."""
     setting, prior, model = Setting(2, LogLink(2.0)), make_prior("uniform"), UserEffect()
     target, engine = (
         Target(model, prior, setting),
-        NUTS(chains=2, warmup=300, draws=128, depth=6, accept=0.9),
+        NUTS(chains=1, warmup=200, draws=150, depth=6, accept=0.85),
     )
     sites = (("user_correlation", ()), ("user_log_sd", ()))
 
@@ -203,7 +203,7 @@ def test_ranks_are_uniform_and_new_users_are_covered():
         parts = [jax.tree.map(np.asarray, run(keys)) for keys in batches]
     truth, draws, predicted, seen, diverging = (np.concatenate(column) for column in zip(*parts, strict=True))
     assert diverging.mean() < 0.01
-    ranks = pit_among(truth, draws[:, ::4], np.random.default_rng(0))
+    ranks = pit_among(truth, draws[:, ::3], np.random.default_rng(0))
     p_values = holm(np.array([uniformity_p_value(column) for column in ranks.T]))
     low, high = np.quantile(predicted, [0.05, 0.95], axis=1)
     by_set = ((low <= seen) & (seen <= high)).mean(axis=1)

@@ -10,10 +10,10 @@ from hrprob.policies.base import Policy
 
 __all__ = ["RADII", "SCALES", "Setting", "dial_policies"]
 
-SCALES = (0.0, 0.25, 0.5, 1.0, 2.0)
+SCALES = (0.0, 0.5, 1.0, 2.0)
 """Factors on the spread of Thompson's posterior."""
 
-RADII = (0.0, 2.0, 8.0, 26.0, 100.0)
+RADII = (0.0, 2.0, 8.0, 26.0)
 """Constant radii ξ of HR-UCB; 26 is about that of the published curves."""
 
 
@@ -38,7 +38,7 @@ def dial_policies(scales: Sequence[float] = SCALES, radii: Sequence[float] = RAD
     Examples
     --------
     >>> list(dial_policies(scales=[0.5], radii=[]))
-    ['thompson, scale 0.5']
+    ['thompson scale 0.5']
     """
     # The policies import NumPyro, which other parts of this package do without.
     from hrprob.policies import HRUCB, Thompson
@@ -48,9 +48,9 @@ def dial_policies(scales: Sequence[float] = SCALES, radii: Sequence[float] = RAD
         for value in values:
             number = check_number(field, value, low=0, remedy="0 is no exploration")
             if field == "scales":
-                one = Setting(Thompson(scale=number), "thompson, scale", number)
+                one = Setting(Thompson(scale=number), "thompson scale", number)
             else:
-                one = Setting(HRUCB(radius="constant", xi=number), "hr-ucb, ξ", number)
+                one = Setting(HRUCB(radius="constant", xi=number), "hr-ucb ξ", number)
             name = f"{one.dial} {number:g}"
             if name in found:
                 raise InvalidInput(

@@ -12,7 +12,7 @@ from hrprob._core.parallel import side_by_side
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import check_run, trial_keys
 from hrprob._core.types import PyTree
-from hrprob.comparison.frontier.dials import Setting
+from hrprob.comparison.frontier.dials import Setting, dial_policies
 from hrprob.comparison.frontier.intervals import KINDS, PARAMETERS, intervals_of
 from hrprob.observations import Stays
 from hrprob.policies.base import Policy, Seen, make_policy
@@ -29,12 +29,14 @@ _MOST_ROWS, _LEAST_BLOCK = 2**20, 8
 
 def frontier(
     problem: Problem,
-    policies: Mapping[str, Policy | Setting] | Sequence[Policy],
+    policies: Mapping[str, Policy] | Sequence[Policy],
     *,
     users: int,
     trials: int = 200,
     seed: int = 0,
     level: float = 0.9,
+    scales: Sequence[float] = (),
+    radii: Sequence[float] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> xarray.Dataset:
     """Measure regret, and how well intervals from the same data cover θ* and φ*, for each policy.
@@ -48,12 +50,13 @@ def frontier(
     problem : Problem
         What is played; its link must be affine and its truth must not drift.
     policies : mapping or sequence
-        Policies by name, or a sequence of them, named by their kinds. :func:`hrprob.comparison.frontier.dials.dial_policies` has
-        policies on dials.
+        Policies by name, or a sequence of them, named by their kinds.
     users, trials, seed : int
         Users and trials per policy, and the seed of everything random; all policies meet the same users.
     level : float, default 0.9
         Nominal coverage of the intervals.
+    scales, radii : sequence of float
+        Two dials, from little exploration to much: Thompson sampling with each ``scale`` and HR-UCB with each constant radius ξ are played too.
     say : callable
         Called with a line whenever a policy has been played.
 
@@ -72,7 +75,7 @@ def frontier(
     >>> result.covered.sel(policy="random", kind="anytime").mean().item()
     1.0
     """
-    named = _named(policies)
+    named = _named(policies, dial_policies(scales, radii))
     _check(problem, named, users, trials, seed, level)
     found = []
     for name, one in named.items():
@@ -104,7 +107,9 @@ def frontier(
     )
 
 
-def _named(policies: Mapping[str, Policy | Setting] | Sequence[Policy]) -> dict[str, Setting]:
+def _named(
+    policies: Mapping[str, Policy] | Sequence[Policy], dials: Mapping[str, Setting]
+) -> dict[str, Setting]:
     if not isinstance(policies, Mapping):
         made = [make_policy(policy) for policy in policies]
         names = [str(policy) for policy in made]
@@ -112,13 +117,17 @@ def _named(policies: Mapping[str, Policy | Setting] | Sequence[Policy]) -> dict[
             remedy = "give a mapping from names to policies"
             raise InvalidInput("policies", "must differ from each other", names, remedy)
         policies = dict(zip(names, made, strict=True))
-    if not policies:
+    if set(policies) & set(dials):
+        remedy = "a policy on a dial has that name; choose another"
+        raise InvalidInput(
+            "policies", "must have names of their own", sorted(set(policies) & set(dials)), remedy
+        )
+    named = {name: Setting(make_policy(one), "", float("nan")) for name, one in policies.items()} | dict(
+        dials
+    )
+    if not named:
         raise InvalidInput("policies", "must not be empty", {}, "give at least one")
-    nan = float("nan")
-    return {
-        name: one if isinstance(one, Setting) else Setting(make_policy(one), "", nan)
-        for name, one in policies.items()
-    }
+    return named
 
 
 def _check(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import xarray
@@ -11,7 +11,7 @@ import xarray
 import hrprob
 from hrprob import plot
 from hrprob._core.formatting import format_number, percent
-from hrprob.comparison.frontier.dials import Setting
+from hrprob.comparison.frontier.dials import RADII, SCALES
 from hrprob.comparison.frontier.play import frontier
 from hrprob.comparison.frontier.summary import MARGIN, frontier_table, points_of, verdicts_in_words
 from hrprob.io.config import Experiment, resolved
@@ -35,7 +35,8 @@ def write_frontier(
     experiment: Experiment,
     out: str | Path,
     *,
-    dials: Mapping[str, Setting],
+    scales: Sequence[float] = SCALES,
+    radii: Sequence[float] = RADII,
     level: float = 0.9,
     command: Sequence[str] = (),
     say: Callable[[str], None] = lambda line: None,
@@ -48,8 +49,8 @@ def write_frontier(
         Problem, policies and sizes.
     out : path
         The folder; it is written whole or not at all.
-    dials : mapping
-        Policies on dials, from :func:`~hrprob.comparison.frontier.dials.dial_policies`.
+    scales, radii : sequence of float
+        The settings of the two dials.
     level : float
         Nominal coverage of the intervals.
     command : sequence of str
@@ -61,11 +62,13 @@ def write_frontier(
     with staged(out, "frontier") as folder:
         result = frontier(
             experiment.problem,
-            {**experiment.policies, **dials},
+            experiment.policies,
             users=experiment.users,
             trials=experiment.trials,
             seed=experiment.seed,
             level=level,
+            scales=scales,
+            radii=radii,
             say=say,
         )
         plot.save(plot.frontier(result), folder, "frontier")
@@ -76,8 +79,9 @@ def write_frontier(
             "program": "hrprob",
             "job": "frontier",
             "level": level,
-            "dials": list(dials),
-            "config": resolved(experiment),
+            "scales": list(scales),
+            "radii": list(radii),
+            "configuration": resolved(experiment),
             "command": list(command),
             "wall_seconds": time.perf_counter() - started,
         }

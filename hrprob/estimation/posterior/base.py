@@ -66,6 +66,8 @@ class Engine(abc.ABC, Generic[State]):
     runs_programs : bool
         Whether it fits the model's NumPyro program with all of its latent sites; the other engines see the
         likelihood of θ and φ alone.
+    refits : bool
+        Whether it can fit further data; draws that were read from elsewhere cannot.
     makes_draws : bool
         Whether a belief consists of draws by chain (``own_draws``); from the others any number is drawn.
     cuts_to_ball : bool
@@ -99,6 +101,7 @@ class Engine(abc.ABC, Generic[State]):
     sequential: ClassVar[bool] = False
     has_density: ClassVar[bool] = False
     runs_programs: ClassVar[bool] = False
+    refits: ClassVar[bool] = True
     makes_draws: ClassVar[bool] = False
     cuts_to_ball: ClassVar[bool] = False
     is_reference: ClassVar[bool] = False

@@ -71,7 +71,7 @@ class Updating(Check[UpdatingResult]):
     def compute(self, inputs: CheckInputs) -> UpdatingResult:
         """Return the ranks of truths drawn from the posterior."""
         posterior = inputs.posterior
-        if inputs.prequential is None:
+        if inputs.prequential is None or not posterior.engine.refits:
             return UpdatingResult(None, posterior.engine.kind, inputs.level)
         engine = posterior.engine
         # Where this posterior had to be refined, those after it are refined too.
