@@ -242,7 +242,7 @@ class BayesLearner(Learner[BayesState]):
         reason = f"{self.engine.kind} is fitted {fits} times per trial, about {each:g} s each"
         costs = super().extra_seconds(users) | {reason: fits * each}
         if self.model.data is Rounds:
-            slow = f"the model {self.model.kind} has no sums that would do, and every fit goes over single outcomes"
+            slow = f"under the model {self.model.kind} every fit goes over all outcomes one by one"
             costs[slow] = users * self.engine.seconds_per_user
         return costs
 
