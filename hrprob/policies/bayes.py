@@ -272,9 +272,11 @@ class BayesLearner(Learner[BayesState]):
 
     def values(self, z: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the value of each action at z (2d,)."""
-        target = self.target
-        theta, phi = target.coefficients(z)
-        u, w = target.setting.moments(theta, phi, contexts)
+        return self.values_at(*self.target.coefficients(z), contexts, beta)
+
+    def values_at(self, theta: jax.Array, phi: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return the value of each action at θ and φ (d,)."""
+        u, w = self.target.setting.moments(theta, phi, contexts)
         return self.known.value(u, w, beta)
 
 
