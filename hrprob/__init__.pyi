@@ -20,7 +20,9 @@ from ._core.errors import InvalidInput as InvalidInput
 from .problem import Affine as Affine
 from .problem import Bounds as Bounds
 from .problem import Known as Known
+from .problem import LogLink as LogLink
 from .problem import Problem as Problem
+from .problem import SoftplusLink as SoftplusLink
 
 # What is played: noises.
 from .problem import Mixture as Mixture
@@ -81,12 +83,15 @@ from .policies import AverageOracle as AverageOracle
 from .policies import BayesGreedy as BayesGreedy
 from .policies import BayesUCB as BayesUCB
 from .policies import ContextualIDS as ContextualIDS
+from .policies import EnsembleSampling as EnsembleSampling
 from .policies import EpsilonGreedy as EpsilonGreedy
 from .policies import ExploreCommit as ExploreCommit
+from .policies import FeelGoodThompson as FeelGoodThompson
 from .policies import Greedy as Greedy
 from .policies import GreedyFirst as GreedyFirst
 from .policies import HRUCBExact as HRUCBExact
 from .policies import HRUCBWeighted as HRUCBWeighted
+from .policies import HuberUCB as HuberUCB
 from .policies import Learner as Learner
 from .policies import LinUCB as LinUCB
 from .policies import MeanOracle as MeanOracle
@@ -109,9 +114,11 @@ from .sweeps.play import sweep as sweep
 
 # What do your data say?
 from .fitting.fit import fit as fit
+from .fitting.foreign import read_posterior as read_posterior
 from .fitting.posterior import Posterior as Posterior
 
 # Who won?
+from .comparison.frontier.play import frontier as frontier
 from .comparison.paired import compare as compare
 from .comparison.repeat import repeat as repeat
 from .comparison.sequential import decide as decide

@@ -42,6 +42,7 @@ __all__ = [
     "bulk_words",
     "check_run",
     "key_of",
+    "key_of_data",
     "threefry",
     "trial_keys",
     "widened",
@@ -149,6 +150,23 @@ def key_of(seed: int, purpose: Purpose | None = None) -> jax.Array:
         root = jax.random.key(seed)
         # `split(k)[i]` is `fold_in(k, i)`: a purpose has a number beyond those of any split.
         return root if purpose is None else jax.random.fold_in(root, (1 + purpose) << _INDEX_BITS)
+
+
+def key_of_data(words: jax.Array, values: jax.Array) -> jax.Array:
+    """Return the key of two words (2,) and of some numbers (k,): where states have no key of their trial, their data differ.
+
+    Examples
+    --------
+    >>> words = jnp.zeros(2, jnp.uint32)
+    >>> keys = [key_of_data(words, jnp.asarray([seen, 0.5])) for seen in (0.1, 0.2)]
+    >>> bool(keys[0] == keys[1])
+    False
+    """
+    bits = lax.bitcast_convert_type(values.astype(jnp.float32), jnp.uint32)
+    mixed = bits[0]
+    for place in range(1, values.shape[0]):
+        mixed = mixed ^ bits[place]
+    return jax.random.fold_in(jax.random.wrap_key_data(words), mixed)
 
 
 def trial_keys(seed: int, trials: np.ndarray) -> tuple[jax.Array, jax.Array]:

@@ -29,6 +29,7 @@ from hrprob.cli import (
     diagnose,
     evaluate,
     fit,
+    frontier,
     init,
     policies,
     repeat,
@@ -57,6 +58,7 @@ COMMANDS = {
         check,
         compare,
         suite,
+        frontier,
         diagnose,
         evaluate,
         policies,
@@ -81,6 +83,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser()
     complete(parser)
     arguments = parser.parse_args(argv)
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return 2
     # This import loads NumPy, and --help has been answered by now.
     from hrprob._core.errors import InvalidInput
     from hrprob._core.memory import is_out_of_memory
@@ -138,7 +143,7 @@ def make_parser() -> argparse.ArgumentParser:
         prog="hrprob", description="Lifetime maximisation: bandits whose users may leave for good."
     )
     parser.add_argument("--version", action="version", version=f"hrprob {hrprob.__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, command in COMMANDS.items():
         subparser = subparsers.add_parser(name, help=command.help, description=f"{command.help}.")
         command.add_arguments(subparser)

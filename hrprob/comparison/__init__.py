@@ -16,6 +16,7 @@
 ``tables``        a comparison as tables and in words
 ``figures``       which policies the figures of a comparison show
 ``report``        tables, figures and page in one folder
+``frontier``      regret against coverage of intervals from the same data (``hrprob frontier``)
 ``coverage``      how often a policy's confidence sets contain the truth
 ================  =====================================================================
 """

@@ -21,6 +21,7 @@ from hrprob.diagnostics.formatting import finite
 from hrprob.diagnostics.glse_by_data_set import why_no_glse
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.diagnostics.study import DELTA
+from hrprob.numerics.shares import share_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -188,9 +189,7 @@ def _interval(share: SupportsFloat, count: SupportsInt) -> _Share:
     """Return a share with the interval of Clopper and Pearson."""
     total = int(count)
     hits = round(float(share) * total) if total else 0
-    low = float(stats.beta.ppf(_LEVEL, hits, total - hits + 1)) if hits else 0.0
-    high = float(stats.beta.ppf(1 - _LEVEL, hits + 1, total - hits)) if hits < total else 1.0
-    return _Share(float(share), low, high)
+    return _Share(float(share), *share_interval(hits, total, _LEVEL))
 
 
 def at_least(share: float, count: int, wanted: float) -> bool | None:

@@ -23,6 +23,7 @@ from hrprob._core.types import PyTree
 from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import ConfidenceSets
+from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Stays
 from hrprob.numerics.products import quadratic_form
@@ -64,6 +65,7 @@ class ReplicationJob(NamedTuple):
     """Some replications of a design: played, estimated, and some of them fitted."""
 
     gathering: GatherJob
+    engine: StreamingEngine  # of the posteriors
     target: Target
     sets: Mapping[str, ConfidenceSets]
     radii: np.ndarray  # (sizes, parameters, versions)
@@ -93,7 +95,15 @@ class ReplicationJob(NamedTuple):
             if not self.fits:
                 return Replicated(errors, None)
             compared = posterior_sets(
-                block, self.target, self.radii, self.delta, self.ridge, self.wanted, self.fits, self.seed
+                block,
+                self.target,
+                self.radii,
+                self.delta,
+                self.ridge,
+                self.wanted,
+                self.fits,
+                self.seed,
+                self.engine,
             )
             return Replicated(errors, compared)
 

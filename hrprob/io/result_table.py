@@ -6,8 +6,6 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
 
-import xarray
-
 from hrprob._core.formatting import MINUS, format_number, typeset
 
 __all__ = ["ResultTable", "frame_of"]
@@ -234,6 +232,8 @@ def frame_of(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
     greedy   231.3
     """
     names = list(rows[0]) if rows else []
-    # By way of xarray, so that pandas is imported only when a frame is asked for.
+    # By way of xarray, which loads pandas; both only when a frame is asked for.
+    import xarray
+
     columns = {name: ("row", [row[name] for row in rows]) for name in names}
     return xarray.Dataset(columns).to_dataframe()[names].reset_index(drop=True)

@@ -1,4 +1,5 @@
 from .canvas import new_figure as new_figure
+from .frontier_panels import frontier as frontier
 from .intervals import mean_interval as mean_interval
 from .labels import label_of as label_of
 from .lifetime_rows import final_regret as final_regret

@@ -10,12 +10,15 @@ from .bayes_index import BayesUCB as BayesUCB
 from .cmdp import CMDP as CMDP
 from .contextual_ids import ContextualIDS as ContextualIDS
 from .default import DEFAULT as DEFAULT
+from .ensemble_sampling import EnsembleSampling as EnsembleSampling
 from .epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from .exact_optimism import HRUCBExact as HRUCBExact
 from .explore_commit import ExploreCommit as ExploreCommit
+from .feel_good_thompson import FeelGoodThompson as FeelGoodThompson
 from .greedy import Greedy as Greedy
 from .greedy_first import GreedyFirst as GreedyFirst
 from .hr_ucb import HRUCB as HRUCB
+from .huber_ucb import HuberUCB as HuberUCB
 from .ids import IDS as IDS
 from .kl_ulcb import KLULCB as KLULCB
 from .linucb import LinUCB as LinUCB

@@ -46,6 +46,12 @@ class ForgetfulLearner(Learner[State]):
             remedy = "what is informative depends on all rounds that were ever sampled; leave `samples` out"
             raise InvalidInput("samples", 'must be "first" for a policy that forgets', self.samples, remedy)
 
+    def refuse_forgetting(self, remedy: str) -> None:
+        """Raise if the policy is asked to forget, for policies that cannot."""
+        for name in ("discount", "window"):
+            if getattr(self, name) is not None:
+                raise InvalidInput(name, "must be left out for this policy", getattr(self, name), remedy)
+
     @property
     def forgetting(self) -> Forgetting | None:
         """How old users are forgotten; None if they are not."""

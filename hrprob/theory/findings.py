@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from hrprob.estimation.confidence import ConfidenceSets
+from hrprob.numerics.shares import share_interval
 from hrprob.theory.inequalities import Inequality
 from hrprob.theory.quantities import Quantities
 
@@ -142,11 +142,7 @@ def failure_interval(failures: int, replications: int) -> tuple[float, float]:
     >>> [round(end, 4) for end in failure_interval(0, 100)]
     [0.0, 0.0362]
     """
-    tail = (1.0 - COVERAGE) / 2.0
-    low = 0.0 if failures == 0 else float(stats.beta.ppf(tail, failures, replications - failures + 1))
-    every = failures == replications
-    high = 1.0 if every else float(stats.beta.ppf(1.0 - tail, failures + 1, replications - failures))
-    return low, high
+    return share_interval(failures, replications, (1.0 - COVERAGE) / 2.0)
 
 
 def _quantile(values: np.ndarray, level: float) -> float:

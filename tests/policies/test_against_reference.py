@@ -42,6 +42,15 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], hrprob.Problem]] = {
     "weighted-oful, lifetime": ("weighted-oful", {"index": "lifetime", "radius": "calibrated"}, PROBLEM),
     "variance-thompson": ("variance-thompson", {}, PROBLEM),
     "variance-thompson, lifetime": ("variance-thompson", {"index": "lifetime"}, PROBLEM),
+    "ensemble-sampling": ("ensemble-sampling", {}, PROBLEM),
+    "ensemble-sampling, small": ("ensemble-sampling", {"members": 3, "scale": 0.5}, ONE_SET),
+    # A threshold at which residuals are clipped from the first user on.
+    "huber-ucb": ("huber-ucb", {"threshold": 0.3}, PROBLEM),
+    "huber-ucb, one set": (
+        "huber-ucb",
+        {"moments_of_squares": 1.0, "radius": "constant", "xi": 1.0},
+        ONE_SET,
+    ),
     "kl-ulcb": ("kl-ulcb", {"eager": False}, ONE_SET),
 }
 

@@ -103,7 +103,7 @@ def each_kind(*, slow: Collection[str] = (), study: Collection[str] = ()) -> pyt
     return pytest.mark.parametrize("policy", cases, indirect=True)
 
 
-THOMPSON = {"thompson", "thompson-homoscedastic", "thompson-known-variance"}
+THOMPSON = {"feel-good-thompson", "thompson", "thompson-homoscedastic", "thompson-known-variance"}
 INDICES = {"bayes-greedy", "bayes-ucb", "ids"}
 
 
@@ -128,7 +128,7 @@ def test_compiled_equals_interpreted(policy: Policy) -> None:
 
 
 @pytest.mark.slow
-@each_kind(study=INDICES)
+@each_kind(study={*INDICES, "feel-good-thompson"})
 def test_batched_equals_one_by_one(policy: Policy) -> None:
     several = [draw_users(seed) for seed in range(TRIALS)]
     batched = jax.tree.map(lambda *leaves: jnp.stack(leaves), *several)

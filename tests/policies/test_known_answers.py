@@ -61,6 +61,8 @@ WITHOUT_EXPLORATION = {
     "explore-commit": {"explore": 0},
     "weighted-oful": {"index": "lifetime"},
     "variance-thompson": {"index": "lifetime"},
+    "ensemble-sampling": {},
+    "huber-ucb": {},
 }
 
 

@@ -118,7 +118,17 @@ WRONG = {
     "random": [],
     "bayes-greedy": [{"engine": "mcmc"}, {"model": "cauchy"}, {"prior": "flat"}, {"refit": 0}, {"draws": 0}],
     "bayes-ucb": [{"level": 0}, {"level": 1}, {"draws": 1.5}],
-    "thompson": [{"scale": -1}, {"engine": None}],
+    "thompson": [{"scale": -1}, {"engine": None}, {"temper": 0}, {"temper": 0.5, "engine": "nuts"}],
+    "feel-good-thompson": [
+        {"strength": -1},
+        {"most": 0},
+        {"variance_aware": "yes"},
+        {"draws": 1},
+        {"memory": 0},
+        {"engine": "svi"},
+    ],
+    "ensemble-sampling": [{"members": 1}, {"scale": -1}, {"discount": 0.9}, {"window": 50}],
+    "huber-ucb": [{"threshold": 0}, {"moments_of_squares": 1.5}, {"radius": "paper"}, {"window": 50}],
     "thompson-known-variance": [{"scale": -1}, {"growth": 0}],
     "thompson-homoscedastic": [{"scale": "1"}, {"shape": 0}, {"ridge": 0}],
 }

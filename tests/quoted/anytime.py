@@ -1,6 +1,14 @@
-"""How often likelihood-ratio sets ever miss the truth: all n from 10 to 10 000 at once, by design, outcome and predictive."""
+"""How often likelihood-ratio sets ever miss the truth: all n from 10 to 10 000 at once, by design, outcome and predictive.
 
+A whole refresh takes hours. ``python -m tests.quoted.anytime NOISE/DESIGN/PREDICTIVE …`` plays single cases and records each as it
+ends; `python -m tests.quoted texts` then rewrites the table. With ``glse`` a case takes about a CPU minute; with ``laplace`` it follows the
+first 1024 users only, and only these are played.
+"""
+
+import json
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -26,16 +34,17 @@ NOISES = {
 LAPLACE = {"kind": "laplace", "engine": {"kind": "laplace", "points": 0}, "draws": 64, "refit": 1.5}
 # Rows that the predictive `laplace` follows at most: a fit costs as much as all earlier rows.
 LAPLACE_ROWS = 1024
+RECORD = Path(__file__).parents[2] / "experiments" / "reference" / "quoted" / "anytime.json"
 # Most rounds of a stay that enter, a stopping rule; more users than LAST rounds take on any of these designs.
 CAP, USERS = 16, 8192
 
 
-def missed(noise: str, design: str, sets: int, laplace_sets: int, seed: int = 7) -> dict:
+def missed(noise: str, design: str, sets: int, laplace_sets: int, seed: int = 7, users: int = USERS) -> dict:
     """Return how often each predictive's set ever missed the truth, with the sizes that were played."""
     problem = hrprob.Problem(noise=NOISES[noise])
     model, setting = model_for_noise(problem.noise), Setting(problem.dimension)
     truths = Truths(np.tile(problem.theta, (sets, 1)), np.tile(problem.phi, (sets, 1)))
-    options = {"users": USERS, "seed": seed, "cap": CAP, "enough": LAST, "singles": noise != "normal"}
+    options = {"users": users, "seed": seed, "cap": CAP, "enough": LAST, "singles": noise != "normal"}
     several = {"glse": ("glse", None, sets), "laplace": (LAPLACE, LAPLACE_ROWS, laplace_sets)}
     found: dict[str, list] = {name: [] for name in several}
     for block in gather_blocks(problem, DESIGNS[design], truths, **options):
@@ -106,6 +115,26 @@ def _mean_and_se(values) -> dict:
     return {"mean": float(np.mean(values)), "se": float(np.std(values, ddof=1) / len(values) ** 0.5)}
 
 
+def record_case(case: str, sets: int = 1024) -> None:
+    """Play one case, NOISE/DESIGN/PREDICTIVE, and put it into the record."""
+    noise, design, predictive = case.split("/")
+    # Users are the same however many come after them.
+    alone = {"laplace": {"laplace_sets": sets, "users": LAPLACE_ROWS}, "glse": {"laplace_sets": 0}}[
+        predictive
+    ]
+    put_case(case, missed(noise, design, sets, **alone)[predictive])
+
+
+def put_case(case: str, found: dict) -> None:
+    """Put what was found in one case into the record."""
+    from tests.quoted.sources import rounded
+
+    noise, design, predictive = case.split("/")
+    content = json.loads(RECORD.read_text(encoding="utf-8"))
+    content["values"].setdefault(noise, {}).setdefault(design, {})[predictive] = rounded(found)
+    RECORD.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def anytime(folder=None, sets: int = 1024) -> dict:
     """Return the shares of data sets in which the truth was ever missed, by outcome, design and predictive.
 
@@ -119,3 +148,8 @@ def anytime(folder=None, sets: int = 1024) -> dict:
             found[noise][design] = missed(noise, design, sets, laplace_sets=sets)
             print(noise, design, found[noise][design], f"{time.process_time() - begin:.0f} CPU s", flush=True)
     return found
+
+
+if __name__ == "__main__":
+    for case in sys.argv[1:]:
+        record_case(case)

@@ -5,6 +5,7 @@ from pathlib import Path
 from hrprob.comparison.growth import measured_error_rates
 from hrprob.theory.findings import failure_interval
 from tests.quoted.formats import number, ratio, with_error, with_interval
+from tests.quoted.inference import anytime_rows, frontier_rows
 from tests.quoted.logs import LOGS
 
 SUITE = Path(__file__).parents[2] / "experiments" / "suite"
@@ -204,6 +205,16 @@ def logs(recorded):
     return table(["log", "method", "logs that tell", "intervals that cover"], rows)
 
 
+def anytime(recorded):
+    """Return how often likelihood-ratio sets ever missed the truth."""
+    return table(*anytime_rows(recorded["anytime"]["values"]))
+
+
+def frontier(recorded):
+    """Return what inference costs on one action set."""
+    return table(*frontier_rows(recorded["frontier"]["values"]))
+
+
 def _recorded(source, make):
     """Return a block that waits for the record of its source."""
 
@@ -223,6 +234,8 @@ BLOCKS = {
     "coverage": _recorded("coverage", coverage),
     "forgetting": _recorded("forgetting", forgetting),
     "logs": _recorded("logs", logs),
+    "anytime": _recorded("anytime", anytime),
+    "frontier": _recorded("frontier", frontier),
     "checks-faults": _recorded("checks", checks_faults),
     "checks-sound": _recorded("checks", checks_sound),
 }

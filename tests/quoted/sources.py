@@ -21,6 +21,7 @@ from tests.quoted.calibration import calibrated_coverage
 from tests.quoted.checks import checks
 from tests.quoted.explanations import explanations
 from tests.quoted.forgetting import forgetting
+from tests.quoted.inference import frontier
 from tests.quoted.logs import logs
 from tests.quoted.validity import validity
 
@@ -183,6 +184,12 @@ SOURCES = {
         [],
         anytime,
         "how often likelihood-ratio sets ever miss the truth, 1024 data sets each, and how wide they are",
+    ),
+    "frontier": Source(
+        ["frontier", "experiments/frontier/one-set.toml", "--out", "OUT"],
+        frontier,
+        "regret beside the coverage of intervals from the same data, one action set, 128 × 1 000 users",
+        {"frontier.png": ROOT / "experiments" / "frontier" / "one-set.png"},
     ),
     "validity": Source([], validity, "the regret of optimism over the likelihood-ratio set, beside others"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),

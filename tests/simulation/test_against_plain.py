@@ -55,6 +55,7 @@ def _has_posterior(cls: type) -> bool:
 POSTERIOR = {
     "bayes-greedy",
     "bayes-ucb",
+    "feel-good-thompson",
     "ids",
     "thompson",
     "thompson-homoscedastic",
@@ -63,11 +64,13 @@ POSTERIOR = {
 # These have plain versions of their own, in tests/policies/reference.
 BEYOND = {
     "contextual-ids",
+    "ensemble-sampling",
     "epsilon-greedy",
     "explore-commit",
     "greedy-first",
     "hr-ucb-exact",
     "hr-ucb-weighted",
+    "huber-ucb",
     "kl-ulcb",
     "variance-thompson",
     "weighted-oful",

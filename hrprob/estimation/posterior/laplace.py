@@ -82,6 +82,8 @@ class Laplace(NormalBelief, StreamingEngine):
 
     kind: ClassVar[str]
     folds: ClassVar[bool] = True
+    tempers: ClassVar[bool] = True
+    seconds_per_user: ClassVar[float] = 5e-3
     points: int = 1024
     few: int = 1024
 

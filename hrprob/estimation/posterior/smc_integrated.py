@@ -11,6 +11,9 @@ the likelihood of the stay given all stays before it, with u = θᵀx ~ N(μ, s)
 A draw picks a particle by its weight, draws θ given it, and accepts the pair with the probability of
 :mod:`.conjugate`: so the prior of θ is the one on the ball, exactly. Metropolis steps of θ together with
 φ would be rejected nine times in ten instead.
+
+A power τ of the likelihood of normal rounds is the likelihood of τm rounds with sums τΣr and τΣr², up to a
+constant: a tempered posterior is that of such stays, exactly.
 """
 
 from __future__ import annotations
@@ -76,6 +79,7 @@ def start(target: Target, key: jax.Array, particles: int) -> tuple[jax.Array, Gi
 
 def absorb(target: Target, z: jax.Array, given: Given, stay: Stays) -> tuple[jax.Array, Given]:
     """Return the log likelihood of one more stay, x (d,) and its sums (), and θ given it too."""
+    stay = _tempered(target, stay)
     w = target.setting.variance(contract(given.phi, stay.x))
     m = stay.rounds
     along = contract(given.covariance, stay.x)  # (particles, d)
@@ -98,6 +102,7 @@ def posterior(target: Target, tables: Tables, z: jax.Array) -> tuple[jax.Array, 
     sums = _Sums(jnp.zeros(n), jnp.zeros((n, 1 + d + len(one))))
 
     def block(data: Stays, phi: jax.Array) -> _Sums:
+        data = _tempered(target, data)
         x = data.x.T  # with the rows last, sums and products are vector instructions over them
         w = target.setting.variance(phi @ x)  # (particles, rows)
         weighted = [data.squares[None], data.total * x, data.rounds * x[one] * x[other]]
@@ -193,6 +198,13 @@ def _roughly_from_ball(theta: jax.Array, radius: Number) -> jax.Array:
     size = jnp.sqrt(contract(theta, theta))
     length = jnp.interp(size / radius, lengths * gain(0.5 * lengths**2, d), lengths)
     return theta * (length / jnp.maximum(size, 1e-12))[..., None]
+
+
+def _tempered(target: Target, stays: Stays) -> Stays:
+    """Return stays with a likelihood that is that of ``stays`` to the power ``temper``: τm rounds, with τΣr and τΣr²."""
+    if target.temper is None:
+        return stays
+    return Stays(stays.x, *(target.temper * sums for sums in (stays.rounds, stays.total, stays.squares)))
 
 
 def _theta_precision(target: Target) -> Number:

@@ -6,6 +6,8 @@ the uniform prior is standard normal in z:
 .. math:: \ln p(z) = \sum_i \ell_i(\theta^\top x_i, \phi^\top x_i) + \text{tilt}(\theta, \phi)
     - \tfrac12 |z|^2 .
 
+With ``temper`` τ the likelihood is taken to the power τ: every ℓ_i is multiplied by it, and the prior is not.
+
 A row of data enters through two inner products alone, so its derivatives are those of a
 function of two numbers, and the sums over rows are small matrices. Rows are summed in blocks, as
 many blocks as have rows in use: data in a buffer of fixed length cost as much as the rows in it,
@@ -24,7 +26,7 @@ from jax import lax
 from hrprob._core.records import record
 from hrprob._core.types import Number
 from hrprob.models import Model, Setting, priors
-from hrprob.models.ball import from_ball, gain_derivatives, to_ball
+from hrprob.models.priors.balls import BallConstraint
 from hrprob.noise.base import compiled
 from hrprob.numerics.products import contract
 from hrprob.numerics.row_sums import BLOCK, capacity_for, sum_over_rows
@@ -48,11 +50,16 @@ class Curve(NamedTuple):
 
 @record()
 class Target:
-    """The posterior that engines approximate: an outcome model, a prior, and the setting of both."""
+    """The posterior that engines approximate: an outcome model, a prior, and the setting of both.
+
+    ``temper`` is a power of the likelihood, which engines follow that say so (``tempers``).
+    """
 
     model: Model
     prior: priors.Prior
     setting: Setting
+    # None leaves the likelihood as it is, at no cost: no program multiplies by 1.
+    temper: Number | None = None
 
     @property
     def size(self) -> int:
@@ -64,16 +71,21 @@ class Target:
         """Radii of the balls of θ and φ; those of a prior may be smaller than the bounds."""
         return priors.radii(self.prior, self.setting)
 
+    @property
+    def supports(self) -> tuple[BallConstraint, BallConstraint]:
+        """What the prior of θ and φ is on: balls, with the maps from ℝᵈ onto them."""
+        return priors.supports(self.prior, self.setting)
+
     @compiled
     def coefficients(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return θ and φ at z (..., 2d)."""
-        d, (of_theta, of_phi) = self.setting.dimension, self.radii
-        return to_ball(z[..., :d], of_theta), to_ball(z[..., d:], of_phi)
+        d, (of_theta, of_phi) = self.setting.dimension, self.supports
+        return of_theta.from_normal(z[..., :d]), of_phi.from_normal(z[..., d:])
 
     def position(self, theta: jax.Array, phi: jax.Array) -> jax.Array:
         """Return z (..., 2d) of θ and φ."""
-        of_theta, of_phi = self.radii
-        return jnp.concatenate([from_ball(theta, of_theta), from_ball(phi, of_phi)], axis=-1)
+        of_theta, of_phi = self.supports
+        return jnp.concatenate([of_theta.to_normal(theta), of_phi.to_normal(phi)], axis=-1)
 
     @property
     def uniform(self) -> bool:
@@ -84,7 +96,7 @@ class Target:
         """Return draws of z_φ (draws, d) from the prior."""
         if self.uniform:
             return jax.random.normal(key, (draws, self.setting.dimension))
-        return from_ball(self.prior.phi(self.setting).sample(key, (draws,)), self.radii[1])
+        return self.supports[1].to_normal(self.prior.phi(self.setting).sample(key, (draws,)))
 
     def prior_of_both(self, key: jax.Array, draws: int) -> jax.Array:
         """Return draws of z (draws, 2d) from the prior."""
@@ -92,14 +104,16 @@ class Target:
             return jax.random.normal(key, (draws, self.size))
         by_theta, by_phi = jax.random.split(key)
         theta = self.prior.theta(self.setting).sample(by_theta, (draws,))
-        z_theta = from_ball(theta, self.radii[0])
+        z_theta = self.supports[0].to_normal(theta)
         return jnp.concatenate([z_theta, self.prior_of_phi(by_phi, draws)], axis=-1)
 
     def log_density(self, z: jax.Array, data: Data) -> jax.Array:
         """Return ln p(z) up to a constant, for one z (2d,), from all rows at once."""
         theta, phi = self.coefficients(z)
         likelihood = jnp.sum(self.model.log_likelihood(theta, phi, data, self.setting))
-        return likelihood + self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
+        return (
+            self.tempered(likelihood) + self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
+        )
 
     def log_density_of_many(self, z: jax.Array, tables: Tables) -> jax.Array:
         """Return ln p(z) up to a constant, for many z (points, 2d), from the rows in use."""
@@ -117,10 +131,14 @@ class Target:
             total = total + sum_over_rows(self.row_at_many, data, rows, (theta, phi), total, size=1)
         return total
 
+    def tempered(self, log_likelihood: jax.Array) -> jax.Array:
+        """Return a log likelihood times the power ``temper``."""
+        return log_likelihood if self.temper is None else self.temper * log_likelihood
+
     def row_at_many(self, data: Data, theta: jax.Array, phi: jax.Array) -> jax.Array:
         """Return the log likelihood of the only row of ``data`` at many θ and φ (points, d)."""
         each = jax.vmap(lambda theta, phi: self.model.log_likelihood(theta, phi, data, self.setting))
-        return each(theta, phi)[:, 0]
+        return self.tempered(each(theta, phi)[:, 0])
 
     def curve(self, z: jax.Array, tables: Tables) -> tuple[Curve, Curve]:
         """Return ln p with two derivatives in (θ, φ), without the term −|z|²/2, and with it in z.
@@ -137,8 +155,8 @@ class Target:
         """Return the curve in z of a density whose curve in (θ, φ) is ``raw``."""
         d = self.setting.dimension
         jacobian, bend = (jnp.zeros((2 * d, 2 * d)) for _ in range(2))
-        for part, radius in zip((slice(0, d), slice(d, 2 * d)), self.radii, strict=True):
-            first, second = _ball_derivatives(z[part], radius, raw.gradient[part])
+        for part, support in zip((slice(0, d), slice(d, 2 * d)), self.supports, strict=True):
+            first, second = support.derivatives(z[part], raw.gradient[part])
             jacobian, bend = jacobian.at[part, part].set(first), bend.at[part, part].set(second)
         return Curve(
             raw.value - 0.5 * contract(z, z),
@@ -161,8 +179,8 @@ class Target:
             )
 
         jacobian = jnp.zeros((2 * d, 2 * d))
-        for part, radius in zip((slice(0, d), slice(d, 2 * d)), self.radii, strict=True):
-            jacobian = jacobian.at[part, part].set(_ball_derivatives(z[part], radius, jnp.zeros(d))[0])
+        for part, support in zip((slice(0, d), slice(d, 2 * d)), self.supports, strict=True):
+            jacobian = jacobian.at[part, part].set(support.derivatives(z[part], jnp.zeros(d))[0])
         spread = jacobian @ covariance @ jacobian.T
         third = jax.grad(
             lambda both: jnp.sum(spread * jax.hessian(lambda b: self._log_tilt(b[:d], b[d:]))(both))
@@ -188,7 +206,7 @@ class Target:
         """Return the log likelihood of each row as a function of θᵀx and φᵀx."""
 
         def function(u: jax.Array, v: jax.Array) -> jax.Array:
-            return self.model.row_log_likelihood(data, u, self.setting.variance(v))
+            return self.tempered(self.model.row_log_likelihood(data, u, self.setting.variance(v)))
 
         return function
 
@@ -258,16 +276,3 @@ def _two_derivatives(
     (_, by_v), (_, by_vv) = jax.jvp(along((zero, one)), (u, v), (zero, one))
     _, (_, by_uv) = jax.jvp(along((one, zero)), (u, v), (zero, one))
     return value, (by_u, by_v), (by_uu, by_uv, by_vv)
-
-
-def _ball_derivatives(z: jax.Array, radius: Number, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the Jacobian of the ball map at z, and the Hessian of ``weights``ᵀ(ball map)."""
-    d = z.shape[-1]
-    s = 0.5 * contract(z, z)
-    value, first, second = gain_derivatives(s, d)
-    outer = z[:, None] * z[None, :]
-    mixed = weights[:, None] * z[None, :]
-    along = contract(weights, z)
-    jacobian = radius * (value * jnp.eye(d) + first * outer)
-    hessian = radius * (first * (mixed + mixed.T + along * jnp.eye(d)) + second * along * outer)
-    return jacobian, hessian

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["write_checked", "write_into"]
 
-_TITLE = "Can this posterior be trusted on these data?"
-
 
 def write_checked(
     checked: Checked, out: str | Path, command: list[str] | None = None, ranking: Ranking | None = None
@@ -61,7 +59,7 @@ def write_into(folder: Path, checked: Checked, ranking: Ranking | None = None) -
     write_json(folder / "check.json", checked.to_plain())
     if ranking is not None:
         write_json(folder / "ranking.json", ranking.to_plain())
-    page = Report(_TITLE, "")
+    page = Report(checked.answer.question, "")
     page.answer(checked.answer)
     if ranking is not None:
         page.heading("Models by their predictions")

@@ -16,16 +16,19 @@ from tests.policies.reference.on_weighted import (
     VarianceThompson,
     WeightedOFUL,
 )
+from tests.policies.reference.sampling import EnsembleSampling, HuberUCB
 
 __all__ = ["REFERENCE_POLICIES", "HRUCBCalibrated", "Stay"]
 
 REFERENCE_POLICIES: dict[str, Any] = {
     "contextual-ids": ContextualIDS,
+    "ensemble-sampling": EnsembleSampling,
     "epsilon-greedy": EpsilonGreedy,
     "explore-commit": ExploreCommit,
     "greedy-first": GreedyFirst,
     "hr-ucb-exact": HRUCBExact,
     "hr-ucb-weighted": HRUCBWeighted,
+    "huber-ucb": HuberUCB,
     "kl-ulcb": KLULCB,
     "variance-thompson": VarianceThompson,
     "weighted-oful": WeightedOFUL,

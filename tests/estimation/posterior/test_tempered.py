@@ -1,0 +1,96 @@
+"""A power of the likelihood: the target, and the engines that follow it."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hrprob
+from hrprob._core.precision import double_precision
+from hrprob._core.records import with_fields
+from hrprob.estimation.posterior import smc_integrated
+from hrprob.estimation.posterior.laplace import Laplace
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Setting, Stays, make_model, make_prior, pad, rounds, stays
+
+SETTING = Setting(dimension=2)
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-0.7, 0.7, size=(12, 2))
+R = RNG.normal(size=12)
+USERS = np.repeat(np.arange(6), 2)
+TEMPER = 0.4
+
+
+def tempered(model: str) -> tuple[Target, Target]:
+    """Return a target, and the same with a power of the likelihood."""
+    plain = Target(make_model(model), make_prior("gaussian"), SETTING)
+    return plain, with_fields(plain, temper=TEMPER)
+
+
+@pytest.mark.parametrize("model", ["gaussian", "student-t"])
+def test_only_the_likelihood_is_tempered(model: str) -> None:
+    plain, target = tempered(model)
+    with double_precision():
+        z = jnp.asarray(RNG.normal(size=4))
+        data = jax.tree.map(jnp.asarray, rounds(X, R))
+        none = jax.tree.map(lambda leaf: leaf[:0], data)
+        prior = plain.log_density(z, none)
+        wanted = prior + TEMPER * (plain.log_density(z, data) - prior)
+        np.testing.assert_allclose(target.log_density(z, data), wanted, rtol=1e-12)
+        of_rows = jnp.stack(
+            [
+                target.row_at_many(
+                    jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], data),
+                    *(part[None] for part in target.coefficients(z)),
+                )[0]
+                for i in range(len(R))
+            ]
+        )
+        np.testing.assert_allclose(prior + of_rows.sum(), wanted, rtol=1e-12)
+
+
+def scaled() -> tuple[Stays, Stays]:
+    """Return stays, and stays whose likelihood is theirs to the power: fewer rounds with the same means."""
+    once_more = np.repeat(X[::2], 2, axis=0)
+    seen = jax.tree.map(jnp.asarray, stays(once_more, R, user=USERS))
+    return seen, Stays(seen.x, *(TEMPER * leaf for leaf in seen[1:]))
+
+
+@pytest.mark.slow
+def test_laplace_fits_the_tempered_posterior() -> None:
+    plain, target = tempered("gaussian")
+    engine = Laplace(points=0)
+    with double_precision():
+        seen, fewer = scaled()
+        rows = seen.x.shape[0]
+        fit = jax.jit(lambda target, data: engine.fit(target, [(pad(data, 64), rows)], engine.init(target)))
+        for one, other in zip(fit(target, seen), fit(plain, fewer), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-8)
+
+
+def test_particles_have_tempered_weights() -> None:
+    plain, target = tempered("gaussian")
+    with double_precision():
+        seen, fewer = scaled()
+        z, given = smc_integrated.start(target, jax.random.key(0), 3)
+        rows = [(seen, seen.x.shape[0])], [(fewer, seen.x.shape[0])]
+        whole, alone = (
+            smc_integrated.posterior(one, tables, z)
+            for one, tables in zip((target, plain), rows, strict=True)
+        )
+        jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-10), whole, alone)
+        stay, less = (jax.tree.map(lambda leaf: leaf[0], data) for data in (seen, fewer))
+        jax.tree.map(
+            lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-10),
+            smc_integrated.absorb(target, z, given, stay),
+            smc_integrated.absorb(plain, z, given, less),
+        )
+
+
+def test_a_policy_tempers_its_posterior() -> None:
+    with double_precision():
+        bound = hrprob.Thompson(temper=TEMPER).bind(hrprob.Problem(), 10)
+        assert bound.target.temper == TEMPER
+        assert hrprob.Thompson().bind(hrprob.Problem(), 10).target.temper is None

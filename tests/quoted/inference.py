@@ -1,0 +1,63 @@
+"""What is recorded and shown of coverage: likelihood-ratio sets along n, and intervals beside regret."""
+
+import json
+from pathlib import Path
+
+from hrprob.numerics.shares import share_interval
+from tests.quoted.formats import number, with_error, with_interval
+
+SHOWN = {"wald": "Wald", "posterior": "posterior", "anytime": "anytime"}
+
+
+def frontier(folder: Path) -> dict:
+    """Return regret, coverage and width of every policy of a frontier."""
+    return json.loads((folder / "frontier.json").read_text(encoding="utf-8"))
+
+
+def frontier_rows(values):
+    """Return header and rows: policies by regret, with the worst coverage of each kind of interval of θ and φ."""
+    header = ["policy", "regret"]
+    header += [f"{name} {sign}" for name in SHOWN.values() for sign in "θφ"]
+    header += [f"width of {name} φ" for name in SHOWN.values()]
+    rows = []
+    for name, found in sorted(values["policies"].items(), key=lambda pair: pair[1]["regret"]["mean"]):
+        row = [f"`{name}`", with_error(found["regret"])]
+        for kind in SHOWN:
+            row += [share(found["coverage"][kind][parameter]) for parameter in ("theta", "phi")]
+        row += [number(found["coverage"][kind]["phi"]["width"], 2) for kind in SHOWN]
+        rows.append(row)
+    return header, rows
+
+
+def share(found):
+    """Return a share in percent with its interval, and a mark where it fails or is undecided."""
+    percent = {"mean": 100 * found["worst"], "low": 100 * found["low"], "high": 100 * found["high"]}
+    return (
+        with_interval(percent, value=85) + {"holds": "", "fails": " ✗", "undecided": " ?"}[found["verdict"]]
+    )
+
+
+def anytime_rows(values):
+    """Return header and rows: shares of data sets in which a set ever missed the truth."""
+    rows = []
+    for noise in ("normal", "student-t", "mixture", "truncated-normal"):
+        for design in ("fixed", "greedy", "hr-ucb", "thompson"):
+            found = values.get(noise, {}).get(design, {})
+            row = [noise if design == "fixed" else "", design]
+            for predictive in ("glse", "laplace"):
+                row += missed(found[predictive]) if predictive in found else ["not run", "", ""]
+            rows.append(row)
+    header = ["outcomes", "design"]
+    for predictive in ("glse", "laplace"):
+        header += [f"`{predictive}`, δ = .1", "δ = .05", "n up to"]
+    return header, rows
+
+
+def missed(found):
+    """Return the shares in percent, with intervals, and the least largest n."""
+    cells = []
+    for part, allowed in zip(found["missed"], (0.1, 0.05), strict=True):
+        low, high = share_interval(round(part * found["sets"]), found["sets"])
+        percent = {"mean": 100 * part, "low": 100 * low, "high": 100 * high}
+        cells.append(with_interval(percent, 1, value=100 * allowed) + " %")
+    return [*cells, number(found["rounds"]["least"])]
