@@ -29,8 +29,7 @@ def log_likelihoods(target: Target, data: DataSets, users: int, draws: Posterior
     sets = draws.theta.shape[0]
     rows = type(data.stays)(*(leaf[:sets] for leaf in data.stays))
     if target.model.data is not Stays:
-        rounds = data.of_kind(Rounds)
-        rows = type(rounds)(*(leaf[:sets] for leaf in rounds))  # type: ignore[assignment]
+        rows = jax.tree.map(lambda leaf: leaf[:sets], data.of_kind(Rounds))
     both = [
         np.concatenate([np.asarray(drawn), truth[:sets, None]], axis=1)
         for drawn, truth in ((draws.theta, data.truths.theta), (draws.phi, data.truths.phi))
