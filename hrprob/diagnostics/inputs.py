@@ -23,6 +23,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Generic, NamedTuple, TypeVar
 
+import jax
 import numpy as np
 
 from hrprob._core.records import describe, with_fields
