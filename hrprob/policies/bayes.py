@@ -127,10 +127,10 @@ class BayesLearner(Learner[BayesState]):
         from hrprob.estimation.posterior.target import capacity_for
         from hrprob.models import priors
 
+        _check_users(self.model, eager=bool(self.eager), warmup=int(self.warmup))
         bound = super().bind(problem, users)
         refit = self.refit
         assert refit is not None  # set when the policy was made
-        _check_users(self.model, eager=bool(self.eager), warmup=int(self.warmup))
         if isinstance(self.prior, priors.WithIntercept):
             remedy = "contexts of a problem have no first entry 1; take its `slopes` alone"
             raise InvalidInput("prior", "must have no intercepts in a policy", self.prior.kind, remedy)
