@@ -89,6 +89,7 @@ class BayesLearner(Learner[BayesState]):
     """
 
     trials_apart: ClassVar[bool] = True
+    long_program: ClassVar[bool] = True
 
     engine: Annotated[AsWritten, "str | Mapping[str, object] | Engine"] = dataclasses.field(
         default="laplace", kw_only=True
@@ -271,9 +272,12 @@ class BayesLearner(Learner[BayesState]):
 
     def values(self, z: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the value of each action at z (2d,)."""
-        target = self.target
-        theta, phi = target.coefficients(z)
-        u, w = target.setting.moments(theta, phi, contexts)
+        theta, phi = self.target.coefficients(z)
+        return self.values_at(theta, phi, contexts, beta)
+
+    def values_at(self, theta: jax.Array, phi: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return the value of each action at θ and φ (d,)."""
+        u, w = self.target.setting.moments(theta, phi, contexts)
         return self.known.value(u, w, beta)
 
 
