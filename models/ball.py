@@ -101,8 +101,8 @@ def ball_derivatives(z: jax.Array, radius: ArrayLike, weights: jax.Array) -> tup
     outer = z[:, None] * z[None, :]
     mixed = weights[:, None] * z[None, :]
     along = contract(weights, z)
-    jacobian = radius * (value * jnp.eye(d) + first * outer)
-    hessian = radius * (first * (mixed + mixed.T + along * jnp.eye(d)) + second * along * outer)
+    jacobian = jnp.asarray(radius * (value * jnp.eye(d) + first * outer))
+    hessian = jnp.asarray(radius * (first * (mixed + mixed.T + along * jnp.eye(d)) + second * along * outer))
     return jacobian, hessian
 
 

@@ -10,7 +10,7 @@ more than 32 features                                           ``nuts``: the re
 outcomes with an edge (``truncated-normal``), in ``diagnose``,  ``nuts``
 which examines engines as policies use them, not refined
 else                                                            ``laplace``, refined where its importance
-                                                                weights are uneven
+                                                                weights ask for it
 its draws raise a concern (R-hat, error estimate)               ``nuts`` after all
 ==============================================================  ==========================================
 

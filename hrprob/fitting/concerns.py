@@ -26,7 +26,8 @@ __all__ = ["MOST_PARETO_K", "MOST_RATIO", "MOST_SHIFT", "Concern", "about_draws"
 
 MOST_SHIFT, MOST_RATIO = 0.15, 1.15
 """Largest error of a mean, in standard deviations, and of a standard deviation, as a factor."""
-MOST_PARETO_K = 0.7
+MOST_PARETO_K = 1.0
+"""From this shape on importance weights have no mean, and estimate no error. Below it k̂ hardly ranks the error, and changes with the seed."""
 MOST_RHAT = 1.01
 # Effective draws that are asked for, unless that is more than a fifth of all; below this share of all, the sampler moves too
 # slowly, however many are drawn.
@@ -121,7 +122,7 @@ def _poorly_weighted(posterior: Posterior, table: xarray.Dataset) -> list[Concer
     wrong = _misplaced(posterior, table)
     if wrong or again.pareto_k < MOST_PARETO_K:
         return wrong
-    words = f"Pareto k̂ is {again.pareto_k:.2f}, not below {MOST_PARETO_K}: the posterior may have tails that {kind} misses"
+    words = f"Pareto k̂ is {again.pareto_k:.2f}, not below {MOST_PARETO_K:g}: the posterior may have tails that {kind} misses"
     return [Concern(f"{words}, although means and sds are right ({worth}); take nuts where tails matter")]
 
 

@@ -89,6 +89,7 @@ class BayesLearner(Learner[BayesState]):
     """
 
     trials_apart: ClassVar[bool] = True
+    long_program: ClassVar[bool] = True
 
     engine: Annotated[AsWritten, "str | Mapping[str, object] | Engine"] = dataclasses.field(
         default="laplace", kw_only=True
@@ -241,7 +242,7 @@ class BayesLearner(Learner[BayesState]):
         reason = f"{self.engine.kind} is fitted {fits} times per trial, about {each:g} s each"
         costs = super().extra_seconds(users) | {reason: fits * each}
         if self.model.data is Rounds:
-            slow = f"the model {self.model.kind} has no sums that would do, and every fit goes over single outcomes"
+            slow = f"under the model {self.model.kind} every fit goes over all outcomes one by one"
             costs[slow] = users * self.engine.seconds_per_user
         return costs
 
@@ -271,9 +272,12 @@ class BayesLearner(Learner[BayesState]):
 
     def values(self, z: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the value of each action at z (2d,)."""
-        target = self.target
-        theta, phi = target.coefficients(z)
-        u, w = target.setting.moments(theta, phi, contexts)
+        theta, phi = self.target.coefficients(z)
+        return self.values_at(theta, phi, contexts, beta)
+
+    def values_at(self, theta: jax.Array, phi: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return the value of each action at θ and φ (d,)."""
+        u, w = self.target.setting.moments(theta, phi, contexts)
         return self.known.value(u, w, beta)
 
 

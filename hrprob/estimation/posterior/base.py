@@ -128,6 +128,12 @@ class Engine(abc.ABC, Generic[State]):
     def draw(self, target: Target, belief: State, key: jax.Array, scale: Number = 1.0) -> jax.Array:
         """Return one draw of z (2d,), its distance from the mean multiplied by ``scale``."""
 
+    def draw_coefficients(
+        self, target: Target, belief: State, key: jax.Array, scale: Number = 1.0
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return θ and φ (d,) of one draw."""
+        return target.coefficients(self.draw(target, belief, key, scale))
+
     def draw_some(self, target: Target, belief: State, key: jax.Array, draws: int) -> jax.Array:
         """Return draws of z (draws, 2d); fewer where the belief consists of fewer draws."""
         return jax.vmap(lambda key: self.draw(target, belief, key))(jax.random.split(key, draws))

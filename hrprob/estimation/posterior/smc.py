@@ -42,13 +42,14 @@ from jax import lax
 from hrprob._core.errors import check_count
 from hrprob._core.random_numbers import key_of_data
 from hrprob._core.records import set_frozen, with_fields
-from hrprob._core.types import Number
+from hrprob._core.types import Integer, Number
 from hrprob.estimation.posterior import smc_integrated, smc_joint
 from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.resampling import effective_size, largest_power, systematic
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
+from hrprob.numerics.buffers import MemberRows
 from hrprob.numerics.control_flow import once, one_by_one
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract
@@ -158,10 +159,12 @@ class SMC(StreamingEngine):
     def refresh(self, target: Target, tables: Tables, belief: Cloud, due: jax.Array) -> Cloud:
         """Return the particles moved where it is ``due`` or few have weight, else as they are."""
 
-        def fit(belief: Cloud, given: tuple[Target, Tables]) -> Cloud:
-            return self.fit(*given, start=belief)
+        def fit(belief: Cloud, given: tuple[Target, list[Integer]], *columns: MemberRows) -> Cloud:
+            target, rows = given
+            return self.fit(target, list(zip(columns, rows, strict=True)), start=belief)
 
-        return one_by_one(due | self.needs_refit(belief), fit, belief, (target, tables))
+        given = target, [rows for _, rows in tables]
+        return one_by_one(due | self.needs_refit(belief), fit, belief, given, [data for data, _ in tables])
 
     def fit(self, target: Target, tables: Tables, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all rows: pairs of data and rows in use."""
@@ -202,7 +205,7 @@ class SMC(StreamingEngine):
         # Where few particles have much weight, tempered weights let the others count for the moments too.
         tempered = jax.nn.softmax(largest_power(start.log_weight, _LEAST_SHARE) * start.log_weight)
         here = _Normal.of(start.z, tempered)
-        picked = start.z[systematic(by_pick, weight, n)]
+        picked = start.z[systematic(jax.random.uniform(by_pick), weight, n)]
 
         def move(number: jax.Array, now: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
             z, aim, value, rest = now
@@ -234,6 +237,17 @@ class SMC(StreamingEngine):
         """Return one draw of z, its distance from the mean of z multiplied by ``scale``."""
         weight = jax.nn.softmax(belief.log_weight)
         return _serving(target).draw(target, belief.z, weight, belief.given, key, self.tries, scale)
+
+    def draw_coefficients(
+        self, target: Target, belief: Cloud, key: jax.Array, scale: Number = 1.0
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return θ and φ of one draw."""
+        if not smc_integrated.serves(target):
+            return super().draw_coefficients(target, belief, key, scale)
+        weight = jax.nn.softmax(belief.log_weight)
+        return smc_integrated.draw_coefficients(
+            target, belief.z, weight, belief.given, key, self.tries, scale
+        )
 
     def for_final_draws(self) -> Self:
         """Return the engine with a thousand tries at a draw of θ in its ball."""

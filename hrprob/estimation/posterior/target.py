@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from hrprob._core.records import record
 from hrprob._core.types import Number
@@ -35,6 +36,8 @@ __all__ = ["BLOCK", "Curve", "Target", "capacity_for", "sum_over_rows"]
 
 # Up to this dimension one product with all pairs of entries of x is faster than one matrix product per weight.
 _WRITTEN_OUT = 12
+# Points at which a row's likelihood is computed together: with many trials side by side all of it stays in the cache.
+_POINTS = 64
 
 
 class Curve(NamedTuple):
@@ -114,6 +117,13 @@ class Target:
 
     def log_density_of_many(self, z: jax.Array, tables: Tables) -> jax.Array:
         """Return ln p(z) up to a constant, for many z (points, 2d), from the rows in use."""
+        points = z.shape[0]
+        if points <= _POINTS or points % _POINTS:
+            return self._density_at(z, tables)
+        blocks = z.reshape(points // _POINTS, _POINTS, -1)
+        return lax.map(lambda block: self._density_at(block, tables), blocks).reshape(points)
+
+    def _density_at(self, z: jax.Array, tables: Tables) -> jax.Array:
         theta, phi = self.coefficients(z)
         total = self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
         # One row per step: summing over several rows would compile to a scalar loop, six times as slow.

@@ -103,9 +103,11 @@ class Specification(Check[SpecificationResult]):
         )
         with double_precision():
             radii = [float(radius) for radius in posterior.target.radii]
+        first = int(table.intercept)  # an intercept is no part of a norm
+        theta_weights, phi_weights = theta_weights[first:], spread * phi_weights[first:]
         norms = {
-            "θ": excess_norm(theta + gap, theta_weights @ theta_weights.T, radii[0]),
-            "φ": excess_norm(phi + eta, spread**2 * phi_weights @ phi_weights.T, radii[1]),
+            "θ": excess_norm((theta + gap)[first:], theta_weights @ theta_weights.T, radii[0]),
+            "φ": excess_norm((phi + eta)[first:], phi_weights @ phi_weights.T, radii[1]),
         }
         p = two_sided_p(float(offset[0]) / se, weights[0], _SKEWNESS)
         return SpecificationResult(float(offset[0]) / typical, se / typical, p, norms, inputs.level)
