@@ -36,8 +36,8 @@ __all__ = ["BLOCK", "Curve", "Target", "capacity_for", "sum_over_rows"]
 
 # Up to this dimension one product with all pairs of entries of x is faster than one matrix product per weight.
 _WRITTEN_OUT = 12
-# Points at which a row's likelihood is computed together: with many trials side by side all of it stays in the cache.
-_POINTS = 64
+# Points at which a row's likelihood is computed together: few enough to stay in the cache.
+_POINTS = 256
 
 
 class Curve(NamedTuple):
