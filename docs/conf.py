@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from jupyter_client.connect import ConnectionFileMixin
+
 import hrprob
 
 HERE = Path(__file__).parent
@@ -43,6 +45,9 @@ nb_merge_streams = True
 # The processes of the notebooks share compiled programs.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(HERE / "_build" / ".jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+if os.name == "posix":
+    # The build talks to these processes through files of its own, not through ports that any user of the machine can reach.
+    ConnectionFileMixin.transport.default_value = "ipc"
 # NumPyro imports a progress bar that asks for ipywidgets; no page shows one.
 os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")
 

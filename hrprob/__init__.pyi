@@ -20,7 +20,9 @@ from ._core.errors import InvalidInput as InvalidInput
 from .problem import Affine as Affine
 from .problem import Bounds as Bounds
 from .problem import Known as Known
+from .problem import LogLink as LogLink
 from .problem import Problem as Problem
+from .problem import SoftplusLink as SoftplusLink
 
 # What is played: noises.
 from .problem import Mixture as Mixture
@@ -112,6 +114,7 @@ from .sweeps.play import sweep as sweep
 
 # What do your data say?
 from .fitting.fit import fit as fit
+from .fitting.foreign import read_posterior as read_posterior
 from .fitting.posterior import Posterior as Posterior
 
 # Who won?

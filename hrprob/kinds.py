@@ -42,7 +42,7 @@ def family(name: str) -> Registry[object]:
     Examples
     --------
     >>> list(family("links"))
-    ['affine']
+    ['affine', 'log', 'softplus']
     """
     check_choice("name", name, tuple(FAMILIES))
     module, attribute, _ = FAMILIES[name]

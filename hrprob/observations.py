@@ -7,7 +7,7 @@ the compiled programs, until they outgrow the padding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import jax
@@ -51,6 +51,9 @@ class Rounds(NamedTuple):
     x: jax.Array  # (n, d)
     r: jax.Array  # (n, k)
     weight: jax.Array  # (n, k) 1, or 0 where there is no outcome
+    columns: Mapping[
+        str, jax.Array
+    ] = {}  # (n,) each: further columns that a model's program uses; users by number
 
 
 Data = Stays | Rounds
@@ -91,8 +94,8 @@ def stays(x: ArrayLike, r: ArrayLike, user: ArrayLike | None = None) -> Stays:
     return Stays(contexts[first[order]], *(column.astype(float) for column in sums))  # type: ignore[arg-type]
 
 
-def rounds(x: ArrayLike, r: ArrayLike) -> Rounds:
-    """Return single rounds: contexts x (n, d) and outcomes r (n,).
+def rounds(x: ArrayLike, r: ArrayLike, columns: Mapping[str, ArrayLike] | None = None) -> Rounds:
+    """Return single rounds: contexts x (n, d), outcomes r (n,), and further ``columns`` (n,) by name.
 
     Examples
     --------
@@ -100,7 +103,8 @@ def rounds(x: ArrayLike, r: ArrayLike) -> Rounds:
     (2, 1)
     """
     contexts, outcomes = check_rounds(x, r)
-    return Rounds(contexts, outcomes[:, None], np.ones((len(outcomes), 1)))  # type: ignore[arg-type]
+    named = {name: np.asarray(column) for name, column in (columns or {}).items()}
+    return Rounds(contexts, outcomes[:, None], np.ones((len(outcomes), 1)), named)  # type: ignore[arg-type]
 
 
 def pad(data: D, rows: int | None = None) -> D:
@@ -129,7 +133,9 @@ def first_rows(data: D, rows: Integer) -> D:
     [[1.0], [1.0], [0.0]]
     """
     here = jnp.arange(data.x.shape[0]) < rows
-    return jax.tree.map(lambda leaf: jnp.where(here.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0.0), data)
+    return jax.tree.map(
+        lambda leaf: jnp.where(here.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, jnp.zeros_like(leaf)), data
+    )
 
 
 def check_rounds(x: ArrayLike, r: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

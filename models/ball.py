@@ -28,7 +28,7 @@ from jax.typing import ArrayLike
 
 from hrprob.numerics.products import contract
 
-__all__ = ["from_ball", "gain", "gain_derivatives", "log_volume", "to_ball"]
+__all__ = ["ball_derivatives", "from_ball", "gain", "gain_derivatives", "log_volume", "to_ball"]
 
 # Up to this dimension the finite sum is written out; beyond, JAX's incomplete gamma function is as fast.
 _WRITTEN_OUT = 64
@@ -84,6 +84,26 @@ def from_ball(v: ArrayLike, radius: ArrayLike) -> jax.Array:
     ends = (jnp.zeros_like(share), jnp.full_like(share, math.sqrt(d) + 12.0))
     low, high = jax.lax.fori_loop(0, _BISECTIONS, halve, ends)
     return v * jnp.where(norm > 0, 0.5 * (low + high) / jnp.where(norm > 0, norm, 1.0), 0.0)[..., None]
+
+
+def ball_derivatives(z: jax.Array, radius: ArrayLike, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the Jacobian of the map at z (d,), and the Hessian of ``weights``ᵀ(map).
+
+    Examples
+    --------
+    >>> jacobian, _ = ball_derivatives(jnp.zeros(2), 2.0, jnp.zeros(2))
+    >>> jacobian.round(3).tolist()  # near 0 the map is 2·g(0)·z
+    [[1.414, 0.0], [0.0, 1.414]]
+    """
+    d = z.shape[-1]
+    s = 0.5 * contract(z, z)
+    value, first, second = gain_derivatives(s, d)
+    outer = z[:, None] * z[None, :]
+    mixed = weights[:, None] * z[None, :]
+    along = contract(weights, z)
+    jacobian = jnp.asarray(radius * (value * jnp.eye(d) + first * outer))
+    hessian = jnp.asarray(radius * (first * (mixed + mixed.T + along * jnp.eye(d)) + second * along * outer))
+    return jacobian, hessian
 
 
 def log_volume(dimension: int, radius: ArrayLike) -> jax.Array:

@@ -53,6 +53,10 @@ class Model:
     """The data that it is conditioned on: Rounds, or Stays where the sums over a stay suffice."""
     noise_kind: ClassVar[str] = ""
     """The kind of :mod:`hrprob.noise` that it has; by default the kind of the model itself."""
+    has_edge: ClassVar[bool] = False
+    """Whether the likelihood falls steeply at an edge that moves with θ and φ, where normal approximations fail."""
+    columns: ClassVar[tuple[str, ...]] = ()
+    """Columns of the table that its program uses beside contexts and outcomes: ``user``, ``beta``, and any others."""
     has_normal_rounds: ClassVar[bool] = False
     """Whether single rounds are normal, so that θ given φ can be integrated out; see :func:`normal_given_phi`."""
 
@@ -61,6 +65,11 @@ class Model:
         """Return the model of this class with the parameters of a noise of its ``noise_kind``."""
         names = [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
         return cls(**{name: getattr(noise, name) for name in names if hasattr(noise, name)})
+
+    @property
+    def further_columns(self) -> tuple[str, ...]:
+        """The names among ``columns`` beyond ``user`` and ``beta``."""
+        return tuple(name for name in self.columns if name not in ("user", "beta"))
 
     def outcome(self, u: jax.Array, w: jax.Array) -> dist.Distribution:
         """Return the distribution of one outcome of mean ``u`` and variance ``w``."""

@@ -40,6 +40,7 @@ class TruncatedNormal(Model):
     2.0
     """
 
+    has_edge: ClassVar[bool] = True
     width: float = 3.0
     edge: float = 0.05
     noise: noises.TruncatedNormal = set_later()

@@ -169,10 +169,13 @@ class Program(Generic[P, R]):
         full_name = f"{self.__module__}.{self.__qualname__}"  # type: ignore[attr-defined]
         name = None if store is None else store.name(full_name, types, tree, static)
         stored = None if store is None or name is None else store.load(name)
+        saving = None
         if stored is None:
             traced, result, stored = self._trace(tree, types, static, wanted=name is not None)
             if store is not None and name is not None and stored is not None:
-                store.save(name, stored)
+                # Beside the compiler, which takes longer.
+                saving = threading.Thread(target=store.save, args=(name, stored))
+                saving.start()
         if stored is not None:
             result = stored.result
             # Python's own numbers have weak types while tracing; what is exported has none.
@@ -182,7 +185,10 @@ class Program(Generic[P, R]):
         else:
             lowered = traced.lower()
         weak = [kind[1] if kind[2] and stored is not None else None for kind in types]
-        return Ready(lowered.compile(), weak, result)
+        ready = Ready(lowered.compile(), weak, result)
+        if saving is not None:
+            saving.join()
+        return ready
 
     def _trace(
         self, tree: PyTreeDef, types: tuple[LeafType, ...], static: dict[str, Hashable], *, wanted: bool

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import html
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from hrprob._core.docstrings import Entry, parameters_of, references_of, summary_of, text_of
+from hrprob._core.docstrings import Entry, parameters_of, plain_text, references_of, summary_of, text_of
 from hrprob._core.records import describe
 from hrprob._core.tables import to_toml
 from hrprob._core.types import Decoded
 
-__all__ = ["Description", "Parameter", "describe_class"]
+__all__ = ["Description", "Parameter", "describe_class", "short_toml", "values_as_html"]
 
 
+# A table of hundreds of contexts is cut to its beginning.
+_LONGEST_VALUE = 200
 # What a docstring would say of a field that is annotated with one of these.
 _IN_WORDS = {"AsWritten": "", "Integer": "int", "Number": "float", "Number | None": "float"}
 
@@ -66,6 +70,30 @@ class Parameter(NamedTuple):
             "default": None if self.required else self.default,
             "meaning": self.meaning,
         }
+
+
+def short_toml(value: object) -> str:
+    """Return a value as a configuration has it, cut where it is long; nothing where there is none.
+
+    Examples
+    --------
+    >>> short_toml({"kind": "ball", "actions": 5}), len(short_toml(list(range(1000))))
+    ('{ kind = "ball", actions = 5 }', 201)
+    """
+    text = "" if value is None else to_toml(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def values_as_html(title: str, described: Iterable[tuple[Parameter, object]]) -> str:
+    """Return parameters with their values and meanings as a table, for notebooks."""
+    head = "<tr><th>parameter</th><th>value</th><th>meaning</th></tr>"
+    left = '<td style="text-align: left">'
+    rows = "".join(
+        f"<tr><td>{one.name}</td>{left}{html.escape(short_toml(value))}</td>"
+        f"{left}{html.escape(plain_text(one.meaning))}</td></tr>"
+        for one, value in described
+    )
+    return f"<p>{title}</p><table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 
 class Description(NamedTuple):

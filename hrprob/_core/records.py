@@ -9,6 +9,7 @@ structure. JAX rebuilds records from tracers without calling ``__init__``, so
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, dataclass_transform
@@ -40,7 +41,9 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
     """
 
     def decorate(cls: type[T]) -> type[T]:
-        made: Any = nearest_fields(dataclasses.dataclass(frozen=True)(cls))
+        made: Any = dataclasses.dataclass(frozen=True)(cls)
+        _show_forms(made.__init__.__annotations__)
+        made = nearest_fields(made)
         # A field that is static in a base class is static here too.
         fixed = {*static, *(name for base in made.__mro__[1:] for name in getattr(base, "_static", ()))}
         made._static = tuple(sorted(fixed))
@@ -69,6 +72,21 @@ def record(*, static: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
         return made
 
     return decorate
+
+
+def _show_forms(annotations: dict[str, object]) -> None:
+    """Let a signature show what may be given for each field that is ``Annotated`` with its forms.
+
+    Examples
+    --------
+    >>> shown = {"engine": 'Annotated[AsWritten, "str | Engine"]', "users": "int"}
+    >>> _show_forms(shown)
+    >>> shown
+    {'engine': 'str | Engine', 'users': 'int'}
+    """
+    for name, annotation in annotations.items():
+        if isinstance(annotation, str) and annotation.startswith("Annotated[AsWritten, "):
+            annotations[name] = ast.literal_eval(annotation[len("Annotated[AsWritten, ") : -1])
 
 
 def set_later() -> Any:

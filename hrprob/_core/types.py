@@ -15,7 +15,8 @@ word                    what it stands for
 ``Learned``             the state of the estimator that another class stands on
 ``Result``              what a check or a diagnostic computes, whose class is generic over it
 ``PyTree``              any pytree of arrays: where JAX maps over the leaves, or the structure is a caller's own
-``AsWritten``           a field of a record that a user may write in several forms, of which the record makes one
+``AsWritten``           a field of a record that a user may write in several forms, of which the record makes one;
+                        ``Annotated[AsWritten, "str | Engine"]`` names the forms, which the signature then shows
 ``Decoded``             plain data as a document has them (TOML, JSON), before they are checked
 ======================  ====================================================================================
 

@@ -92,11 +92,14 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def print_report(report: ComparisonReport, say: Callable[[str], None], *, pairs: bool) -> None:
-    """Print the tables of a comparison, with those of all pairs if ``pairs``."""
+    """Print the answer and the tables of a comparison, with those of all pairs if ``pairs``."""
     from hrprob.comparison.tables import decision_in_words, pairs_table, ranks_table, standings_table
 
+    say("")
+    for line in report.answer.lines():
+        say(line)
     for name, comparison in report.comparisons.items():
-        say(f"\n{name}: {comparison.headline}\n")
+        say(f"\n{name}: {comparison.headline}\n" if report.ranks else f"\n{name}\n")
         say(standings_table(comparison).in_columns())
         if pairs:
             say("\n" + pairs_table(comparison).in_columns())

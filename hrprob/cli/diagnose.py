@@ -39,7 +39,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine",
         metavar="NAME",
-        help=f"posterior engine to diagnose: {own_kinds('estimation/posterior')}; or a table, "
+        help=f"posterior engine to diagnose: {own_kinds('estimation/posterior')}, auto; or a table, "
         '{kind = "...", ...}; by default that of the policy',
     )
     parser.add_argument(

@@ -24,10 +24,15 @@ from hrprob.cli.shared import (
 if TYPE_CHECKING:
     from hrprob.fitting.columns import Columns
     from hrprob.problem import Affine, Bounds
+    from hrprob.problem.links import Link
 
 __all__ = ["COMMAND", "add_fit_arguments", "columns_of", "fit_options", "option_names"]
 
-option_names = ("engine", "model", "prior", "seed", "draws")
+# Defaults of the affine link and of the bounds.
+_AFFINE = {"slope": 1.0, "offset": 2.0}
+_BOUNDS = {"theta": 1.0, "phi": 2.0}
+
+option_names = ("engine", "model", "prior", "link", "intercept", "seed", "draws", "device")
 """Keywords of :func:`hrprob.fit` whose options have the same name."""
 
 
@@ -54,23 +59,42 @@ def add_fit_arguments(parser: argparse.ArgumentParser, out: str, default: str) -
     _add_columns(parser)
     add_out(parser, out, default)
     for name, default, meaning in (
-        ("engine", "nuts", f"posterior engine: {own_kinds('estimation/posterior')}"),
+        ("engine", "nuts", f"posterior engine: {own_kinds('estimation/posterior')}, auto"),
         ("model", "gaussian", f"outcome model: {own_kinds('models')}"),
         ("prior", "uniform", f"prior: {own_kinds('models/priors')}"),
     ):
         more = f'{meaning}, or your own; or a table, {{kind = "...", ...}} (%(default)s)'
         parser.add_argument(f"--{name}", metavar="NAME", default=default, help=more)
+    parser.add_argument(
+        "--link",
+        metavar="NAME",
+        help=f"link from φᵀx to the variance: {own_kinds('problem/links')}, or your own; or a table, "
+        '{kind = "...", ...} (affine; log with --intercept or --bounds auto)',
+    )
     for name, number, meaning in (
-        ("link-slope", 1.0, "M_f: the variance is M_f·φᵀx + offset"),
-        ("link-offset", 2.0, "offset: the variance where φᵀx = 0"),
-        ("bound-theta", 1.0, "bound of ‖θ‖"),
-        ("bound-phi", 2.0, "bound of ‖φ‖"),
+        ("link-slope", _AFFINE["slope"], "of the affine link, M_f: the variance is M_f·φᵀx + offset"),
+        ("link-offset", _AFFINE["offset"], "of the affine link, the variance where φᵀx = 0"),
+        ("bound-theta", _BOUNDS["theta"], "bound of ‖θ‖"),
+        ("bound-phi", _BOUNDS["phi"], "bound of ‖φ‖"),
     ):
-        parser.add_argument(
-            f"--{name}", type=float, metavar="NUMBER", default=number, help=f"{meaning} (%(default)s)"
-        )
+        parser.add_argument(f"--{name}", type=float, metavar="NUMBER", help=f"{meaning} ({number})")
+    parser.add_argument(
+        "--bounds",
+        choices=["auto"],
+        help="auto: choose both bounds from the data, so that draws do not sit at one",
+    )
+    parser.add_argument(
+        "--intercept",
+        action="store_true",
+        help="mean and variance have intercepts, outside the norms and their bounds",
+    )
     parser.add_argument("--seed", type=int, metavar="N", default=0, help="seed of all random numbers (0)")
     parser.add_argument("--draws", type=int, metavar="N", help="number of draws, all chains together (4000)")
+    parser.add_argument(
+        "--device",
+        metavar="NAME",
+        help="where it is computed: cpu, gpu, gpu:1; tested on CPU only (JAX's choice)",
+    )
     add_quiet(parser, "print nothing")
     add_json(parser)
     add_import(parser)
@@ -101,6 +125,13 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         const="columns",
         help="divide each column of a context by its largest absolute value, and by √d: for features in different "
         "units",
+    )
+    scaling.add_argument(
+        "--standardise",
+        dest="scale",
+        action="store_const",
+        const="standardise",
+        help="centre each column of a context and divide it by its standard deviation, and all by the largest norm",
     )
 
 
@@ -153,7 +184,7 @@ def _run(arguments: argparse.Namespace) -> None:
     for line in fit_in_words(posterior, arguments.prob):
         say(line)
     for one in checked:
-        say(f"\nCan it be trusted on these data? {one}")
+        say(f"\n{one}")
     thinned = thinning_in_words(posterior)
     if thinned is not None:
         say(thinned)
@@ -164,25 +195,71 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def columns_of(arguments: argparse.Namespace) -> Columns:
     """Return which columns are which."""
+    from hrprob._core.tables import kind_or_table
     from hrprob.fitting.columns import Columns
+    from hrprob.models import make_model
 
-    return Columns(arguments.outcome, arguments.context, arguments.user, arguments.level)
+    with named_as_options("model"):
+        further = make_model(kind_or_table("--model", arguments.model)).further_columns
+    return Columns(arguments.outcome, arguments.context, arguments.user, arguments.level, further)
 
 
 def fit_options(arguments: argparse.Namespace) -> dict[str, Decoded]:
     """Return the keywords of :func:`hrprob.fit`; errors name the options of the command line."""
     from hrprob._core.tables import kind_or_table
-    from hrprob.problem import Affine, Bounds
 
-    with named_as_options(slope="link-slope", offset="link-offset"):
-        link = Affine(arguments.link_slope, arguments.link_offset)
-    with named_as_options(theta="bound-theta", phi="bound-phi"):
-        bounds = Bounds(arguments.bound_theta, arguments.bound_phi)
-    _check_variance(link, bounds)
     parts = {
         name: kind_or_table(f"--{name}", getattr(arguments, name)) for name in ("engine", "model", "prior")
     }
-    return parts | {"link": link, "bounds": bounds, "seed": arguments.seed, "draws": arguments.draws}
+    return parts | {
+        "link": (link := _link(arguments)),
+        "bounds": _bounds(arguments, link),
+        "intercept": arguments.intercept,
+        "seed": arguments.seed,
+        "draws": arguments.draws,
+        "device": arguments.device,
+    }
+
+
+def _link(arguments: argparse.Namespace) -> Link | None:
+    """Return the link; None where it is chosen from the data."""
+    from hrprob._core.errors import InvalidInput
+    from hrprob._core.tables import kind_or_table
+    from hrprob.problem import Affine
+    from hrprob.problem.links import LINKS
+
+    given = {name: value for name in _AFFINE if (value := getattr(arguments, f"link_{name}")) is not None}
+    if arguments.link is not None:
+        for name, value in given.items():
+            remedy = "write --link '{kind = \"affine\", slope = 1.0, offset = 2.0}', or leave --link out"
+            raise InvalidInput(f"--link-{name}", "must not be given with --link", value, remedy)
+        with named_as_options("link"):
+            return LINKS.make(kind_or_table("--link", arguments.link))
+    if not given and (arguments.intercept or arguments.bounds == "auto"):
+        return None
+    with named_as_options(slope="link-slope", offset="link-offset"):
+        return Affine(**(_AFFINE | given))
+
+
+def _bounds(arguments: argparse.Namespace, link: Link | None) -> Bounds | str:
+    """Return the bounds, or "auto"; a link that is known is checked with them."""
+    from hrprob._core.errors import InvalidInput
+    from hrprob.problem import Affine, Bounds
+
+    given = {name: value for name in _BOUNDS if (value := getattr(arguments, f"bound_{name}")) is not None}
+    if arguments.bounds == "auto":
+        for name, value in given.items():
+            remedy = "auto chooses both bounds; leave one of the options out"
+            raise InvalidInput(f"--bound-{name}", "must not be given with --bounds auto", value, remedy)
+        return "auto"
+    with named_as_options(theta="bound-theta", phi="bound-phi"):
+        bounds = Bounds(**(_BOUNDS | given))
+    if isinstance(link, Affine):
+        _check_variance(link, bounds)
+    elif link is not None:
+        with named_as_options(**{"bounds.phi": "bound-phi"}):
+            link.check_bound(bounds.phi)
+    return bounds
 
 
 def _check_variance(link: Affine, bounds: Bounds) -> None:

@@ -83,6 +83,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser()
     complete(parser)
     arguments = parser.parse_args(argv)
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return 2
     # This import loads NumPy, and --help has been answered by now.
     from hrprob._core.errors import InvalidInput
     from hrprob._core.memory import is_out_of_memory
@@ -99,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _without_reader()
     except OSError as error:
-        return _fail(f"error: {error}", 1)
+        return _fail(f"error: {str(error) or type(error).__name__}", 1)
     except (MemoryError, RuntimeError, ValueError) as error:
         if not is_out_of_memory(error):
             raise
@@ -140,7 +143,7 @@ def make_parser() -> argparse.ArgumentParser:
         prog="hrprob", description="Lifetime maximisation: bandits whose users may leave for good."
     )
     parser.add_argument("--version", action="version", version=f"hrprob {hrprob.__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, command in COMMANDS.items():
         subparser = subparsers.add_parser(name, help=command.help, description=f"{command.help}.")
         command.add_arguments(subparser)

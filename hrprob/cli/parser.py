@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
     def _command_parser(self, parsed: argparse.Namespace) -> argparse.ArgumentParser:
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
-                found: argparse.ArgumentParser = action.choices[getattr(parsed, action.dest)]
+                found: argparse.ArgumentParser = action.choices.get(getattr(parsed, action.dest), self)
                 return found
         return self
 

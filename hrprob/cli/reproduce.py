@@ -22,8 +22,6 @@ from hrprob.cli.shared import (
 
 __all__ = ["COMMAND"]
 
-_MARKS = {True: "✓", False: "✗", None: "?"}
-
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -63,8 +61,9 @@ def _run(arguments: argparse.Namespace) -> None:
             say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )
-    for good, words in reproduction.verdicts():
-        say(f"  {_MARKS[good]} {words}")
+    say("")
+    for line in reproduction.answer.lines():
+        say(line)
     say(f"\nreport in {Path(out, 'report.html')}")
     print_result(arguments, out, reproduction.to_dict())
 

@@ -83,7 +83,7 @@ def own_kinds(folder: str) -> str:
     Examples
     --------
     >>> own_kinds("models/priors")
-    'gaussian, uniform'
+    'gaussian, uniform, with-intercept'
     """
     modules = Path(__file__).parents[1].joinpath(folder).glob("*.py")
     found = (

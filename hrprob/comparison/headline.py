@@ -12,7 +12,7 @@ from hrprob.numerics.power import POWER
 if TYPE_CHECKING:
     from hrprob.comparison.records import Comparison, Pair
 
-__all__ = ["headline", "pair_in_words", "verdict_in_words"]
+__all__ = ["detectable_in_words", "headline", "pair_in_words", "verdict_in_words"]
 
 _MOST_NAMED = 4
 
@@ -54,7 +54,7 @@ def _about_leader(comparison: Comparison) -> str:
     amount = (
         f"{pair_in_words(comparison, leader, open_ones[0])} than {open_ones[0]} {_basis(comparison, first)}"
     )
-    detectable = _detectable(comparison, first)
+    detectable = detectable_in_words(comparison, first)
     if len(others) == 1:
         return f"{leader} and {open_ones[0]} are not significantly different {users}: {leader} loses {amount}; {detectable}."
     beaten = [name for name in others if name not in open_ones]
@@ -78,7 +78,7 @@ def _against_baseline(comparison: Comparison) -> str:
             parts.append(f"{name} loses {amount}")
         else:
             parts.append(
-                f"{name} is not significantly different (it loses {amount}; {_detectable(comparison, pair)})"
+                f"{name} is not significantly different (it loses {amount}; {detectable_in_words(comparison, pair)})"
             )
     basis = f"{_trials(comparison)}, {percent(0.95)} intervals"
     return f"Compared with {comparison.baseline} in {format_number(comparison.at)} users ({basis}): {'; '.join(parts)}."
@@ -95,7 +95,7 @@ def _many_against_baseline(comparison: Comparison, baseline: str, others: list[s
     if open_ones:
         # What would have been detected in every one of them is the largest of their detectable differences.
         widest = max((pairs[name] for name in open_ones), key=comparison.detectable)
-        detectable = _detectable(comparison, widest)
+        detectable = detectable_in_words(comparison, widest)
         parts.append(f"{_counted(open_ones)} not significantly different ({_named(open_ones)}): {detectable}")
     users = f"in {format_number(comparison.at)} users"
     basis = f"{_trials(comparison)}, Holm-corrected"
@@ -112,7 +112,8 @@ def _basis(comparison: Comparison, pair: Pair) -> str:
     return f"({_trials(comparison)}, {percent(0.95)} interval, {p_is(pair.p_holm)}{corrected})"
 
 
-def _detectable(comparison: Comparison, pair: Pair) -> str:
+def detectable_in_words(comparison: Comparison, pair: Pair) -> str:
+    """Return which difference of a pair would have been detected."""
     least = comparison.detectable(pair)
     if not math.isfinite(least):
         return f"{_trials(comparison)} cannot detect any difference"

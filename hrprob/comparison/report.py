@@ -13,6 +13,7 @@ import hrprob
 from hrprob import plot
 from hrprob._core.formatting import format_number
 from hrprob.comparison import figures
+from hrprob.comparison.answer import answer_of, answer_over
 from hrprob.comparison.records import Comparison, plain_record
 from hrprob.comparison.sequential import Decision
 from hrprob.comparison.suite import Ratios, SuiteRank, rank_policies, ratios
@@ -26,6 +27,7 @@ from hrprob.comparison.tables import (
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment, write_manifest
 from hrprob.io.page import Report
+from hrprob.io.verdicts import Answer
 
 __all__ = ["ComparisonReport", "make_report", "write_report"]
 
@@ -50,9 +52,17 @@ class ComparisonReport(NamedTuple):
     ratios: Ratios  # by problem and policy; empty if there is one problem
     decisions: dict[str, Decision]  # by problem, where trials were added
 
+    @property
+    def answer(self) -> Answer:
+        """Whether one policy is the best: yes, no or cannot tell, and why."""
+        if self.ranks:
+            return answer_over(self.comparisons, self.ranks)
+        return answer_of(next(iter(self.comparisons.values())))
+
     def to_dict(self) -> dict[str, object]:
         """Return the content of ``comparison.json``."""
         return {
+            "answer": self.answer.to_plain(),
             "problems": {
                 name: comparison.to_dict() | self._decision(name)
                 for name, comparison in self.comparisons.items()
@@ -83,7 +93,9 @@ def make_report(
 
 def write_report(folder: Path, report: ComparisonReport, facts: Mapping[str, object], seconds: float) -> None:
     """Write tables, figures, page and manifest into ``folder``; ``facts`` go into the manifest."""
-    page = Report("Who won?", _lead(report), first=_answer(report))
+    answer = report.answer
+    page = Report(answer.question, _lead(report))
+    page.answer(answer)
     if report.ranks:
         page.heading("Over all problems")
         page.result_table(ranks_table(report.ranks))
@@ -99,22 +111,6 @@ def write_report(folder: Path, report: ComparisonReport, facts: Mapping[str, obj
     (folder / "report.html").write_text(page.render(), encoding="utf-8")
     write_json(folder / "comparison.json", report.to_dict())
     write_manifest(folder, {"program": "hrprob", **facts, "wall_seconds": seconds} | environment())
-
-
-def _answer(report: ComparisonReport) -> str:
-    """Return who won: over all problems where there are several."""
-    if not report.ranks:
-        return next(iter(report.comparisons.values())).headline
-    best = report.ranks[0]
-    everywhere = max(rank.problems for rank in report.ranks)
-    most = max(report.ranks, key=lambda rank: (rank.firsts, rank.problems))
-    words = (
-        f"{best.policy} has the smallest worst case over {everywhere} problems: its mean regret is at most "
-        f"{best.worst_ratio.against(1)} times that of the policy one would have picked (on {best.worst_problem})"
-    )
-    if most.policy == best.policy:
-        return f"{words}, and it has the least mean regret on {most.firsts} of them."
-    return f"{words}; {most.policy} has the least mean regret most often, on {most.firsts} of them."
 
 
 def _suite_figure(report: ComparisonReport) -> Figure:
@@ -148,7 +144,8 @@ def _add_problem(page: Report, folder: Path, prefix: str, name: str, report: Com
         page.text(note)
     page.result_table(summary_table(comparison))
     page.result_table(standings_table(comparison))
-    page.result_table(pairs_table(comparison))
+    with page.folded("Every pair of policies"):
+        page.result_table(pairs_table(comparison))
     for kind, figure in figures.comparison_figures(data, comparison).items():
         plot.save(figure, folder, f"{prefix}{kind}")
         against, at = comparison.baseline or comparison.leader, format_number(comparison.at)

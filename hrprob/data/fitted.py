@@ -57,6 +57,9 @@ def fitted_problem(
     if posterior.table.scale is not None:
         remedy = "join_contexts has divided contexts already; fit with scale=False"
         raise InvalidInput("posterior", "must be fitted without a scale", posterior.table.scale, remedy)
+    if posterior.table.intercept:
+        remedy = "a problem has no intercepts; let a constant be one of the features, and fit without"
+        raise InvalidInput("posterior", "must be fitted without intercepts", "intercept=True", remedy)
     sets = contexts.contexts if isinstance(contexts, JoinedContexts) else contexts
     draws, setting = posterior.flat(), posterior.setting
     made: AsWritten = noise  # Problem refuses what is no noise

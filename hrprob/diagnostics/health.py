@@ -5,7 +5,8 @@ engine        diagnostics
 ============  ============================================================================
 nuts          R-hat, bulk and tail effective sample size, Monte Carlo error, divergences, and
               the energy: the Bayesian fraction of missing information of each chain [1]_
-laplace, svi  Pareto k̂ and the effective sample size of their importance weights
+laplace, svi  Pareto k̂ and the effective sample size of their importance weights; where draws
+              were refined, the same as for smc
 smc           R-hat and Monte Carlo error between independent sets of particles, and the
               effective sample size that corresponds to these errors
 ============  ============================================================================
@@ -34,7 +35,8 @@ from hrprob.diagnostics.drawing import MOST_FEATURES, indices_of_smallest
 from hrprob.diagnostics.formatting import finite, largest, smallest
 from hrprob.diagnostics.inputs import SharedInputs
 from hrprob.estimation.posterior.inference import export
-from hrprob.fitting import summary
+from hrprob.fitting import concerns
+from hrprob.fitting.concerns import Concern
 from hrprob.fitting.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -44,8 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_BFMI", "Health", "HealthResult", "health_concerns", "sampler_health"]
 
 LEAST_BFMI = 0.3
-# From this shape k̂ on, importance weights have no mean: the approximation misses the posterior.
-_NO_MEAN = 1.0
 _COLUMNS = ("mean", "sd", "mcse", "rhat", "ess_bulk", "ess_tail")
 _COEFFICIENTS = ["theta", "phi"]
 # Panels of chains per row, and the height of a row in inches.
@@ -102,7 +102,7 @@ class _Facts(NamedTuple):
 def _facts(posterior: Posterior, table: xarray.Dataset) -> _Facts:
     draws = posterior.theta.shape[0] * posterior.theta.shape[1]
     k = posterior.pareto_k
-    if posterior.engine.has_density:
+    if k is not None:
         effective = posterior.reweight().effective
     elif "ess_bulk" in table:
         effective = float(table.ess_bulk.min())
@@ -128,18 +128,16 @@ def _bfmi(posterior: Posterior) -> float:
     return float(np.min(np.asarray(arviz_stats.bfmi(tree)["energy"])))  # type: ignore[attr-defined]
 
 
-def health_concerns(posterior: Posterior) -> list[str]:
-    """Return reasons not to trust the draws, in words; empty if there are none."""
-    # No more effective draws are asked for than a third of those that were made.
-    least = min(summary.LEAST_ESS, posterior.theta[..., 0].size / 3)
-    concerns = summary.concerns(posterior, least)
+def health_concerns(posterior: Posterior) -> list[Concern]:
+    """Return reasons not to trust the draws; empty if there are none."""
+    found = concerns.concerns(posterior)
     bfmi = _bfmi(posterior)
     if bfmi < LEAST_BFMI:
-        concerns.append(
+        words = (
             f"the fraction of missing information is {bfmi:.2f}, below {LEAST_BFMI}: the energy moves too "
-            "slowly to explore the tails; raise `warmup` and `draws`"
         )
-    return concerns
+        found.append(Concern(words + "slowly to explore the tails; raise `warmup` and `draws`"))
+    return found
 
 
 class HealthResult(NamedTuple):
@@ -147,7 +145,7 @@ class HealthResult(NamedTuple):
 
     posteriors: dict[str, Posterior]  # by engine, the reference sampler first
     table: xarray.Dataset  # see sampler_health
-    concerns: dict[str, list[str]]  # by engine
+    concerns: dict[str, list[Concern]]  # by engine
 
 
 @register("health")
@@ -161,8 +159,8 @@ class Health(Diagnostic[HealthResult]):
     def compute(self, inputs: SharedInputs) -> HealthResult:
         """Return the diagnostics of the reference sampler and the other engines."""
         posteriors = {inputs.reference_engine.kind: inputs.reference} | inputs.engine_posteriors
-        concerns = {engine: health_concerns(posterior) for engine, posterior in posteriors.items()}
-        return HealthResult(posteriors, sampler_health(posteriors), concerns)
+        found = {engine: health_concerns(posterior) for engine, posterior in posteriors.items()}
+        return HealthResult(posteriors, sampler_health(posteriors), found)
 
     def verdicts(self, result: HealthResult) -> list[Verdict]:
         """Return whether each engine's draws can be used."""
@@ -237,15 +235,16 @@ class Health(Diagnostic[HealthResult]):
         return {"health": result.table}
 
 
-def health_verdict(name: str, table: xarray.Dataset, concerns: list[str]) -> Verdict:
-    """Return whether an engine's draws can be used."""
+def health_verdict(name: str, table: xarray.Dataset, concerns: list[Concern]) -> Verdict:
+    """Return whether an engine's draws can be used; undecided where it only drew too few."""
     row = table.sel(engine=name)
-    k = float(row.pareto_k)
-    if concerns and k < _NO_MEAN and all("k̂" in concern for concern in concerns):
-        words = f"{name}: Pareto k̂ {k:.2f}, above 0.7: importance weights cannot correct its draws"
-        return Verdict(None, f"{words}; calibration shows whether its intervals cover")
+    words = "; ".join(concern.words for concern in concerns)
+    if concerns and all(concern.short for concern in concerns):
+        return Verdict(
+            None, f"{name}, {format_number(float(row.draws), 0)} draws: {words}, or run without --quick"
+        )
     if concerns:
-        return Verdict(False, f"{name}: {'; '.join(concerns)}")
+        return Verdict(False, f"{name}: {words}")
     facts = []
     if not np.isnan(row.rhat.values).all():
         facts.append(f"R-hat at most {float(row.rhat.max()):.3f}")

@@ -31,7 +31,7 @@ from hrprob.models.priors import Prior
 from hrprob.observations import Stays
 from hrprob.problem import Affine, Bounds, Problem
 from hrprob.problem.links import Link
-from hrprob.problem.links.base import is_affine
+from hrprob.problem.links.base import LINKS, is_affine
 from hrprob.simulation.data_sets import DataSets
 
 __all__ = ["Mismatch", "add_user_effect", "make_mismatch", "scale_contexts"]
@@ -90,6 +90,11 @@ def _link(own: Link, written: Mapping[str, Decoded]) -> Link:
     """Return the link that is fitted; of one that is not affine, slope and offset must both be written."""
     if "link" not in written:
         return own
+    if isinstance(written["link"], Mapping) and written["link"].get("kind", Affine.kind) != Affine.kind:
+        try:
+            return LINKS.make(written["link"])
+        except InvalidInput as error:
+            raise InvalidInput(f"fit_as.{error.field}", error.must, error.got, error.remedy) from None
     names = ("slope", "offset")
     if not is_affine(own) and isinstance(written["link"], Mapping) and not {*names} <= {*written["link"]}:
         remedy = (

@@ -23,6 +23,7 @@ import xarray
 
 from hrprob._core.records import record
 from hrprob._core.types import Decoded
+from hrprob.estimation.posterior.base import Engine
 from hrprob.fitting import predictive
 from hrprob.fitting.fit import fit
 from hrprob.fitting.posterior import Posterior
@@ -52,7 +53,7 @@ class Homoscedastic(Model):
             self.observe(data, contract(data.x, theta), jnp.full(rows, setting.variance(phi[0])))
 
 
-MODELS: dict[str, object] = {
+MODELS: dict[str, str | Model] = {
     "gaussian": "gaussian",
     "student-t": "student-t",
     "mixture": "mixture",
@@ -66,8 +67,8 @@ _SAMPLER = {"kind": "nuts", "chains": 2, "warmup": 300, "draws": 500, "depth": 6
 def fit_models(
     table: Table,
     setting: Setting,
-    models: Mapping[str, object] = MODELS,
-    engine: object = _SAMPLER,
+    models: Mapping[str, str | Model] = MODELS,
+    engine: str | Mapping[str, object] | Engine = _SAMPLER,
     seed: int = 0,
     prior: object = "uniform",
 ) -> dict[str, Posterior]:

@@ -9,9 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.compiled import program
 from hrprob._core.parallel import side_by_side
 from hrprob._core.types import Number
 from hrprob.estimation import glse
+from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Stays, pad
@@ -48,6 +50,7 @@ def posterior_sets(
     wanted: np.ndarray,
     most: int,
     seed: int,
+    engine: StreamingEngine | None = None,
 ) -> PosteriorSets:
     """Return the posterior of the first ``most`` data sets at each size, compared with the printed sets.
 
@@ -65,6 +68,8 @@ def posterior_sets(
         Sample sizes.
     most, seed : int
         Data sets that a posterior is fitted to at most, and the seed of its draws.
+    engine : StreamingEngine, optional
+        An engine that fits whole data sets inside compiled programs; by default ``laplace``.
 
     Returns
     -------
@@ -73,6 +78,7 @@ def posterior_sets(
     """
     counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
     chosen = range(min(most, len(counts)))
+    chosen_engine = Laplace() if engine is None else engine
 
     def compare(cell: tuple[int, int]) -> PosteriorSets:
         number, size = cell
@@ -81,7 +87,17 @@ def posterior_sets(
         data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in block.stays))  # type: ignore[arg-type]
         truth = np.stack([block.truths.phi[number], block.truths.theta[number]])
         key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
-        compared = _compare(target, pad(data, room), rows, truth, radii[size], delta, ridge, key)
+        compared = _compare(
+            chosen_engine,
+            target,
+            pad(data, room),
+            jnp.asarray(rows),
+            jnp.asarray(truth),
+            radii[size],
+            delta,
+            ridge,
+            key,
+        )
         reached = counts[number, -1] >= wanted[size]
         return jax.tree.map(lambda leaf: np.where(reached, np.asarray(leaf, dtype=float), np.nan), compared)
 
@@ -94,8 +110,9 @@ def posterior_sets(
     return every
 
 
-@jax.jit
+@program()
 def _compare(
+    engine: StreamingEngine,
     target: Target,
     data: Stays,
     rows: jax.Array,
@@ -106,7 +123,6 @@ def _compare(
     key: jax.Array,
 ) -> PosteriorSets:
     d = data.x.shape[1]
-    engine = Laplace()
     belief = engine.fit(target, [(data, rows)], engine.init(target))
     z = jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, _DRAWS))
     theta, phi = target.coefficients(z)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple, cast
 
 import jax
 import numpy as np
@@ -33,9 +34,11 @@ from hrprob.diagnostics.glse_by_data_set import check_affine
 from hrprob.diagnostics.posterior_sets import PosteriorSets
 from hrprob.diagnostics.replicated_errors import PARAMETERS, Errors, ReplicationJob, radii_at
 from hrprob.estimation.confidence import ConfidenceSets
+from hrprob.estimation.posterior.base import Engine, StreamingEngine
+from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
 from hrprob.estimation.versions import COMPARED
-from hrprob.models import Setting, make_model, make_prior
+from hrprob.models import Model, Setting, Stays, make_model, make_prior
 from hrprob.noise.sub_gaussian import scale_of
 from hrprob.problem import Problem
 from hrprob.problem.links.base import as_affine
@@ -66,6 +69,8 @@ def compare_sets(
     seed: int = 0,
     variance_max: float | None = None,
     prior: object = "uniform",
+    model: Model | None = None,
+    engine: Engine | None = None,
     report: Callable[[int], None] = lambda users: None,
     runner: JobRunner | None = None,
     name: str = "printed sets",
@@ -88,8 +93,12 @@ def compare_sets(
     variance_max : float, optional
         σ²_max; by default f at the bound of φ.
     prior : str or prior
-        Prior of the posterior. The posterior is for normal outcomes, by ``laplace``: of data sets as long
-        as these, sums per stay are kept and not single outcomes.
+        Prior of the posterior.
+    model, engine : Model, Engine, optional
+        Model and engine of the posterior; by default normal outcomes, by ``laplace``. So it is too for a model that is
+        conditioned on single outcomes, as of data sets as long as these sums per stay are kept, and for an engine that does
+        not fit whole data sets inside compiled programs, as it would take seconds for each of hundreds of fits; the
+        attribute ``posterior`` says whose it is, and why.
     report : callable
         Called now and then with the number of users served since the last call.
     runner : JobRunner, optional
@@ -125,13 +134,16 @@ def compare_sets(
     sets = printed_sets(problem, ridge, variance_max)
     radii = radii_at(sets, wanted, delta)
     truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
-    target = Target(make_model("gaussian"), prior, Setting.of(problem))
+    used, why = stand_ins(model, engine)
+    target = Target(used.model, prior, Setting.of(problem))
     gathering = gather_jobs(
         problem, design.policy, truths, users=design.users, seed=seed, cap=math.inf, enough=most
     )
     done = np.cumsum([0, *(job.real for job in gathering)])
     jobs = [
-        ReplicationJob(job, target, sets, radii, delta, ridge, wanted, max(fits - int(before), 0), seed)
+        ReplicationJob(
+            job, used.engine, target, sets, radii, delta, ridge, wanted, max(fits - int(before), 0), seed
+        )
         for job, before in zip(gathering, done, strict=False)
     ]
     parts = list((runner or SideBySide()).run(name, jobs, report))
@@ -140,10 +152,41 @@ def compare_sets(
     every = Errors(*(np.concatenate(leaves, axis=-2) for leaves in zip(*errors, strict=True)))
     _check_reached(every.error[0], design, wanted)
     posterior: PosteriorSets = jax.tree.map(lambda *leaves: np.concatenate(leaves), *compared)
-    whose = f"laplace, gaussian outcomes, {prior.kind} prior"
+    whose = f"{used.engine.kind}, {used.model.kind} outcomes, {prior.kind} prior{why}"
     return _dataset(every, posterior, sets, radii, delta, wanted).assign_attrs(
         ridge=float(ridge), posterior=whose, noise_scale=_known_scale(problem)
     )
+
+
+class _Used(NamedTuple):
+    """Model and engine of the posteriors."""
+
+    model: Model
+    engine: StreamingEngine
+
+
+def stand_ins(model: Model | None, engine: Engine | None) -> tuple[_Used, str]:
+    """Return model and engine that posteriors of sums per stay can have, and why they are not those given.
+
+    Examples
+    --------
+    >>> from hrprob.estimation.posterior.engines import make_engine
+    >>> used, why = stand_ins(make_model("student-t"), make_engine("smc"))
+    >>> used.model.kind, used.engine.kind, why
+    ('gaussian', 'laplace', '; student-t is fitted to single outcomes, which are not kept; smc is too slow for so many fits')
+    """
+    reasons = []
+    if model is not None and model.data is not Stays:
+        reasons.append(f"{model.kind} is fitted to single outcomes, which are not kept")
+        model = None
+    if engine is not None and (engine.sequential or not engine.streaming):
+        reasons.append(f"{engine.kind} is too slow for so many fits")
+        engine = None
+    used = _Used(
+        make_model("gaussian") if model is None else model,
+        cast(StreamingEngine, make_engine("laplace") if engine is None else engine),
+    )
+    return used, "".join(f"; {reason}" for reason in reasons)
 
 
 def _reached(errors: np.ndarray) -> np.ndarray:

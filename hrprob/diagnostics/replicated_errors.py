@@ -18,11 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from hrprob._core.compiled import program
 from hrprob._core.precision import double_precision
 from hrprob._core.types import PyTree
 from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
 from hrprob.estimation import glse
 from hrprob.estimation.confidence import ConfidenceSets
+from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Stays
 from hrprob.numerics.products import quadratic_form
@@ -64,6 +66,7 @@ class ReplicationJob(NamedTuple):
     """Some replications of a design: played, estimated, and some of them fitted."""
 
     gathering: GatherJob
+    engine: StreamingEngine  # of the posteriors
     target: Target
     sets: Mapping[str, ConfidenceSets]
     radii: np.ndarray  # (sizes, parameters, versions)
@@ -93,7 +96,15 @@ class ReplicationJob(NamedTuple):
             if not self.fits:
                 return Replicated(errors, None)
             compared = posterior_sets(
-                block, self.target, self.radii, self.delta, self.ridge, self.wanted, self.fits, self.seed
+                block,
+                self.target,
+                self.radii,
+                self.delta,
+                self.ridge,
+                self.wanted,
+                self.fits,
+                self.seed,
+                self.engine,
             )
             return Replicated(errors, compared)
 
@@ -113,7 +124,7 @@ def radius_of(sets: ConfidenceSets, parameter: str, n: PyTree, delta: PyTree) ->
     return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
 
 
-@jax.jit
+@program()
 def _radii(sets: dict[str, ConfidenceSets], n: PyTree, delta: PyTree) -> dict[str, dict[str, jax.Array]]:
     """Return all radii, by version and parameter, in one compiled program."""
     return {
@@ -162,7 +173,7 @@ def errors_at(
     )
 
 
-@jax.jit
+@program()
 def errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: PyTree, link: PyTree) -> Path:
     """Return errors after every user, of data sets on the last axis."""
     d = theta.shape[0]

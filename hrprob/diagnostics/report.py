@@ -46,6 +46,11 @@ __all__ = ["draw_figures", "to_plain", "to_tree", "write_data", "write_page", "w
 
 T = TypeVar("T")
 
+_SYMBOLS = (
+    "ρ_n is the radius of the paper's confidence set for φ* after n rounds, α⁽¹⁾_n that for θ*, both about least-squares estimates (the GLSE) "
+    "in the norm of V = XᵀX + λI: with probability 1 − δ the truth lies within."
+)
+
 
 def write_report(done: Diagnosis, out: str | Path) -> None:
     """Write report, data and figures of a diagnosis into the folder ``out``, as ``hrprob diagnose`` does."""
@@ -120,11 +125,12 @@ def _joined(
 
 def write_page(path: Path, done: Diagnosis, folder: Path, quick: bool = False) -> None:
     """Write the report to ``path``, with those figures that ``folder`` has."""
-    page = Report("Can the learned variance be trusted?", _lead(done.study, done.sizes, quick))
+    page = Report(done.answer.question, _lead(done.study, done.sizes, quick))
     page.answer(done.answer)
     page.text(_error_rate(done))
     if done.findings:
         with page.folded(f"{len(done.findings)} findings beside the answer"):
+            page.text(_SYMBOLS)
             page.verdicts([(None, verdict.words) for verdict in done.findings])
     for one in done.diagnostics:
         result = done.results[one.kind]
@@ -160,8 +166,9 @@ def _lead(study: Study, sizes: Sizes, quick: bool) -> str:
     gatherer = getattr(study.policy, "engine", None)
     policy = study.policy.kind if gatherer is None else f"{study.policy.kind} with {gatherer.kind}"
     instead = f"The data are fitted as something else: {study.fitted_as}. " if study.fitted_as else ""
+    chosen = f"{study.why}. " if study.why else ""
     return (
-        f"{hurry}{instead}Posterior by {study.engine.kind} ({study.target.model.kind} outcomes, {study.target.prior.kind} prior), "
+        f"{hurry}{instead}{chosen}Posterior by {study.engine.kind} ({study.target.model.kind} outcomes, {study.target.prior.kind} prior), "
         f"data gathered by {policy}: {sizes.sets} data sets with truths drawn from the prior{_fitted(study, sizes)}, "
         f"{sizes.truth_sets} at the problem's own truth, {sizes.replications} for each design of the printed sets; "
         f"seed {study.seed}."

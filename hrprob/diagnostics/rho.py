@@ -85,6 +85,8 @@ class Rho(Diagnostic[RhoResult]):
                         fits=sizes.fits,
                         seed=study.seed_for("rho"),
                         prior=study.target.prior,
+                        model=study.target.model,
+                        engine=study.engine,
                         report=served,
                         runner=inputs.runner,
                         name=f"printed sets, {name} design",

@@ -39,6 +39,10 @@ _ENDS = {True: "passed", False: "failed", None: "undecided"}
 R = TypeVar("R")
 
 
+QUESTION = "Can the learned variance be trusted?"
+"""The title of the report."""
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Diagnosis:
     """The results of all diagnostics of a study.
@@ -64,7 +68,8 @@ class Diagnosis:
     def answer(self) -> Answer:
         """Whether the learned variance can be trusted: yes, no or cannot tell, with the verdicts that count."""
         counted = [verdicts.Verdict(one.part, one.end, one.words) for one in self.verdicts if one.counts]
-        return conclude(counted, "a run without --quick" if self.sizes == QUICK else "more data sets")
+        remedy = "a run without --quick" if self.sizes == QUICK else "more data sets"
+        return conclude(counted, remedy, QUESTION)
 
     @property
     def findings(self) -> list[Verdict]:

@@ -17,6 +17,7 @@ from hrprob.diagnostics.model_comparison import MODELS
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.estimation.posterior.target import Target
+from hrprob.fitting.automatic import Choice, choose_engine, is_auto
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.policies import HRUCB, Thompson
 from hrprob.policies.base import Policy
@@ -171,6 +172,7 @@ class Study(NamedTuple):
     mismatch: Mismatch  # what is fitted to the data
     truth_target: Target  # model, prior and setting that truths are drawn from
     seed: int
+    why: str = ""  # why this engine, where it was chosen by rules
 
     @property
     def target(self) -> Target:
@@ -219,7 +221,8 @@ def make_study(
         The one that gathers the data. By default the first with a posterior, or else Thompson
         sampling.
     engine : str, table or engine, optional
-        The engine whose posterior is examined; by default that of the policy, or else ``laplace``.
+        The engine whose posterior is examined; by default that of the policy, or else ``laplace``. "auto" chooses by
+        model and dimension (:mod:`hrprob.fitting.automatic`); the diagnosis then says whether it was right.
     seed : int
         The seed of all random numbers.
     fit_as : mapping, optional
@@ -244,19 +247,24 @@ def make_study(
     except InvalidInput as error:
         # It was named: the default is always a policy that can gather data sets.
         raise InvalidInput("policy", error.must, policy, error.remedy) from None
-    examined = make_engine(getattr(chosen, "engine", "laplace") if engine is None else engine)
-    _check_draws(examined)
     model = getattr(chosen, "model", None) or make_model("gaussian")
     prior = getattr(chosen, "prior", None) or make_prior("uniform")
+    mismatch = make_mismatch(problem, model, prior, fit_as)
+    choice = choose_engine(mismatch.target, refined=False) if is_auto(engine) else Choice("", "")
+    examined = make_engine(
+        choice.engine or (getattr(chosen, "engine", "laplace") if engine is None else engine)
+    )
+    _check_draws(examined)
     return Study(
         problem,
         _streaming(chosen),
         _for_design("hr-ucb", lazy) or HRUCB(),
         _streaming(_for_design("thompson", [chosen, *lazy]) or Thompson()),
         examined,
-        make_mismatch(problem, model, prior, fit_as),
+        mismatch,
         Target(model, prior, Setting.of(problem)),
         seed,
+        choice.why,
     )
 
 

@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.compiled import program
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.keywords import nearest_keywords
 from hrprob._core.precision import double_precision
@@ -142,7 +143,7 @@ def lipschitz_constants(
     )
 
 
-@jax.jit
+@program()
 def _sizes(noise: Noise, gap: jax.Array, w: jax.Array) -> jax.Array:
     """Return |∂h/∂u|, |∂h/∂w| and the Hessian's spectral norm at u = 0, β = gap; shape (3, ...)."""
 

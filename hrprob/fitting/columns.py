@@ -1,13 +1,13 @@
 """Which columns of a table are the contexts, the outcomes, the users and the satisfaction levels.
 
 Without further words they are x1, ..., xd (or x, with one row per round), r, user and beta; the last two may be
-absent. Columns that are none of these are not used.
+absent. Further columns are used where a model names them (``Model.columns``); the others are not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from hrprob._core.errors import InvalidInput, nearest
@@ -26,6 +26,7 @@ class Picked(NamedTuple):
     user: str | None
     level: str | None
     unused: list[str]
+    further: list[str] = []  # noqa: RUF012  (never changed)
 
     @property
     def numbers(self) -> list[str]:
@@ -44,6 +45,8 @@ class Columns(NamedTuple):
         The columns of a context, in the order of θ and φ.
     user, level : str, optional
         The columns of users and of satisfaction levels.
+    further : tuple of str
+        Further columns, of numbers, that a model uses.
 
     Examples
     --------
@@ -59,11 +62,16 @@ class Columns(NamedTuple):
     context: AsWritten = None
     user: AsWritten = None
     level: AsWritten = None
+    further: tuple[str, ...] = ()
 
     @property
     def given(self) -> bool:
         """Whether any column was named."""
-        return any(name is not None for name in self)
+        return bool(self.further) or any(name is not None for name in self[:4])
+
+    def only_further(self, there: Mapping[str, object]) -> bool:
+        """Return whether no columns were named but further ones that are there already."""
+        return not any(name is not None for name in self[:4]) and set(self.further) <= set(there)
 
     def pick(self, field: str, names: Sequence[str]) -> Picked:
         """Return the columns of a table with these names; ``field`` is the table in error messages."""
@@ -76,13 +84,15 @@ class Columns(NamedTuple):
         user = _named("user", self.user, names) or ("user" if "user" in names else None)
         level = _named("level", self.level, names) or ("beta" if "beta" in names else None)
         used = [*context, outcome, *(name for name in (user, level) if name is not None)]
+        further = [str(_named("model.columns", name, names)) for name in self.further]
         for name in used:
             if list(names).count(name) > 1:
                 raise InvalidInput(field, "must have every column once", name, "rename or drop one of them")
             if used.count(name) > 1:
                 must = "must name each column for one thing only"
                 raise InvalidInput("outcome, context, user, level", must, name, "it is named twice")
-        return Picked(context, outcome, user, level, [name for name in names if name not in used])
+        unused = [name for name in names if name not in used and name not in further]
+        return Picked(context, outcome, user, level, unused, further)
 
     def _context(self, field: str, names: Sequence[str]) -> list[str]:
         if self.context is not None:

@@ -10,7 +10,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ class Parsed(NamedTuple):
     beta: np.ndarray | None
     picked: Picked
     lines: list[int]  # the line of every round
+    further: Mapping[str, np.ndarray]  # (n,) each
 
     def place(self, row: int, path: str | Path) -> str:
         """Return where a row stands, for an error message."""
@@ -84,10 +85,12 @@ def parse_csv(content: bytes, path: str | Path, columns: Columns) -> Parsed:
             raise InvalidInput("row", f"must have {len(header)} cells", len(line), remedy)
     cells = {
         name: _column(lines, header.index(name))
-        for name in [*picked.numbers, picked.user, picked.level]
+        for name in [*picked.numbers, picked.user, picked.level, *picked.further]
         if name
     }
-    numbers = [*picked.numbers, *([picked.level] if picked.level else [])]
+    numbers = list(
+        dict.fromkeys([*picked.numbers, *([picked.level] if picked.level else []), *picked.further])
+    )
     comma = _has_decimal_commas(cells[name] for name in numbers)
     places = [f"line {number} of {path}" for number, _ in lines[1:]]
     read = {
@@ -100,6 +103,7 @@ def parse_csv(content: bytes, path: str | Path, columns: Columns) -> Parsed:
         None if picked.level is None else read[picked.level],
         picked,
         [number for number, _ in lines[1:]],
+        {name: read[name] for name in picked.further},
     )
 
 

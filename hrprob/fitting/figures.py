@@ -41,7 +41,7 @@ def plot_coefficients(posterior: Posterior, prob: float = 0.9) -> Figure:
     """
     check_prob(prob)
     key = key_of(posterior.seed, Purpose.PRIOR)
-    prior = predictive.prior(posterior.target, posterior.table.x, key, _PRIOR_DRAWS)
+    prior = predictive.prior(posterior.target, posterior.table.x, key, _PRIOR_DRAWS, posterior.columns)
     drawn = posterior.flat()
     rows = {name: np.prod(values.shape[1:], dtype=int) for name, values in drawn.items()}
     with plot.style():
@@ -84,8 +84,8 @@ def plot_outcomes(posterior: Posterior, prob: float = 0.9) -> Figure:
     picks = np.linspace(0, len(drawn["theta"]) - 1, min(_REPLICATES, len(drawn["theta"]))).astype(int)
     some = {name: values[picks] for name, values in drawn.items()}
     key = key_of(posterior.seed, Purpose.REPLICATES)
-    again = predictive.outcomes(posterior.target, table.x, some, key)
-    # θᵀx is linear in θ and f(φᵀx) in φ, so the means of the draws give the fitted moments.
+    again = predictive.outcomes(posterior.target, table.x, some, key, posterior.columns)
+    # At the means of the draws, which are the posterior means of the moments where the link is affine, and near them else.
     fitted = table.x @ drawn["theta"].mean(axis=0)
     variance = np.maximum(posterior.setting.link(table.x @ drawn["phi"].mean(axis=0)), 0.0)
     with plot.style():

@@ -12,7 +12,8 @@ from hrprob.fitting.table import Table
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.simulation.arrivals import noise_of_rounds
-from hrprob.simulation.engine import bind, check_problem
+from hrprob.simulation.binding import bind
+from hrprob.simulation.engine import check_problem
 from hrprob.simulation.play import Piece, Play, play_block
 from hrprob.simulation.programs import Keys
 from hrprob.simulation.schedule import Chunk, Schedule

@@ -29,16 +29,18 @@ import numpy as np
 import xarray
 from numpy.typing import ArrayLike
 
-from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
+from hrprob._core.random_numbers import Purpose, key_of
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.importance import Reweighted, reweight
 from hrprob.estimation.posterior.inference import Draws
 from hrprob.estimation.posterior.target import Target
-from hrprob.fitting import predictive, summary, tree
+from hrprob.fitting import concerns, predictive, summary, tree
 from hrprob.fitting.checks import runner
 from hrprob.fitting.checks.runner import Checked
+from hrprob.fitting.conditioning import model_columns
 from hrprob.fitting.intervals import central, check_prob
+from hrprob.fitting.questions import check_contexts, check_levels, lifetime_of, new_columns
 from hrprob.fitting.table import Table
 from hrprob.io.result_table import ResultTable
 from hrprob.models import Setting
@@ -76,6 +78,8 @@ class Posterior:
         The engine that made the draws.
     seed : int
         The seed of all random numbers.
+    chosen : tuple of str
+        What :func:`hrprob.fit` chose, in words: from the data, and the engine where that was left to it.
 
     Examples
     --------
@@ -95,6 +99,7 @@ class Posterior:
     target: Target
     engine: Engine
     seed: int
+    chosen: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         chains, draws, d = self.theta.shape
@@ -111,7 +116,7 @@ class Posterior:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self._table()._repr_html_()}{remarks}"
 
     def _remarks(self) -> list[str]:
-        return [f"! {concern}" for concern in self.concerns()]
+        return [*self.chosen, *(f"! {concern}" for concern in self.concerns())]
 
     def _table(self, prob: float = 0.9) -> ResultTable:
         return summary.as_table(self.summary(prob))
@@ -151,26 +156,41 @@ class Posterior:
         every = {"theta": self.theta, "phi": self.phi} | dict(self.sites)
         return {name: value.reshape(-1, *value.shape[2:]) for name, value in every.items()}
 
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns of the table that the model's program uses beside contexts and outcomes."""
+        return model_columns(self.target, self.table)
+
     def moments(self, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return mean θᵀx and variance f(φᵀx) of an outcome at contexts x (m, d), (chain, draw, m) each."""
-        return self._moments_at(self._contexts(x))
+        return self.moments_at(self._contexts(x))
 
-    def _moments_at(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def moments_at(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what :meth:`moments` does, at contexts as the model sees them (``table.x``)."""
         with double_precision():
             u, w = _moments(self.setting, *(jnp.asarray(v) for v in (self.theta, self.phi, contexts)))
             return np.asarray(u), np.asarray(w)
 
     def _contexts(self, x: ArrayLike) -> np.ndarray:
         """Return contexts as the model sees them: checked, and divided by the scale of the data."""
-        return _check_contexts(x, self.setting.dimension, self.table.scale)
+        return check_contexts(x, self.table)
 
-    def predict(self, x: ArrayLike, beta: ArrayLike | None = None, prob: float = 0.9) -> xarray.Dataset:
+    def slopes(self, name: str) -> np.ndarray:
+        """Return the draws of "theta" or "phi" without the intercept: the part that the bounds are for."""
+        draws: np.ndarray = getattr(self, name)[..., int(self.table.intercept) :]
+        return draws
+
+    def predict(
+        self, x: ArrayLike, beta: ArrayLike | None = None, prob: float = 0.9, *, outcome: bool = False
+    ) -> xarray.Dataset:
         """Return posterior summaries of outcomes and lifetimes at some contexts.
 
         The expected lifetime h = 1/p grows without bound as the probability p of reneging falls, and
         its posterior mean may be infinite although every mean of draws is finite. So ``lifetime`` has a
         median and an interval, the reciprocals of those of p (infinite where p is 0), and its mean is
-        NaN. Both p and h are under the model's own noise.
+        NaN. Both p and h are under the model's own noise. Under a model of users who differ, all of these are of a new
+        user, whose effect is integrated out; p is then that of the first round, and 1/p of a stay whose rounds all have
+        it.
 
         Parameters
         ----------
@@ -180,6 +200,8 @@ class Posterior:
             Satisfaction levels; without them the result has ``mean`` and ``variance`` only.
         prob : float
             Probability of the central intervals from ``low`` to ``high``.
+        outcome : bool
+            Add ``outcome``, the predictive distribution of one outcome (of a new user).
 
         Returns
         -------
@@ -199,12 +221,18 @@ class Posterior:
         """
         check_prob(prob)
         contexts = self._contexts(x)
-        u, w = (value.reshape(-1, len(contexts)) for value in self._moments_at(contexts))
+        u, w = (value.reshape(-1, len(contexts)) for value in self.moments_at(contexts))
         columns = {"mean": central(u, prob), "variance": central(w, prob)}
         if beta is not None:
-            levels = _check_levels(beta, len(contexts))
-            probability = central(predictive.reneging(self.target, contexts, levels, self.flat()), prob)
-            columns |= {"reneging_probability": probability, "lifetime": _lifetime(probability)}
+            levels = check_levels(beta, len(contexts))
+            new = new_columns(self.target.model, len(contexts), levels)
+            probability = central(predictive.reneging(self.target, contexts, levels, self.flat(), new), prob)
+            columns |= {"reneging_probability": probability, "lifetime": lifetime_of(probability)}
+        if outcome:
+            key, new = key_of(self.seed, Purpose.REPLICATES), new_columns(self.target.model, len(contexts))
+            columns["outcome"] = central(
+                predictive.outcomes(self.target, contexts, self.flat(), key, new), prob
+            )
         return xarray.Dataset(
             {name: (("context", "statistic"), value) for name, value in columns.items()},
             coords={"statistic": list(STATISTICS)},
@@ -229,8 +257,14 @@ class Posterior:
 
     @property
     def pareto_k(self) -> float | None:
-        """Pareto k̂ of the engine's approximation; None where that has no density."""
-        return self.reweight().pareto_k if self.engine.has_density else None
+        """Pareto k̂ of the engine's approximation; None where that has no density, or the draws were refined."""
+        return self.reweight().pareto_k if self.engine.has_density and not self.refined else None
+
+    @property
+    def refined(self) -> bool:
+        """Whether the draws were moved from the engine's approximation to the posterior itself, in groups."""
+        several = self.theta.shape[0] > 1
+        return self.engine.has_density and several and not self.log_ratio.any()
 
     @property
     def divergences(self) -> int | None:
@@ -273,7 +307,7 @@ class Posterior:
         >>> hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace").concerns()
         []
         """
-        return summary.concerns(self)
+        return [concern.words for concern in concerns.concerns(self)]
 
     def check(self, *, quick: bool = False, checks: Sequence[object] | None = None) -> Checked:
         """Return whether model and draws can be trusted on these data: yes, no or cannot tell, and why.
@@ -364,37 +398,3 @@ class Posterior:
 @jax.jit
 def _moments(setting: Setting, theta: jax.Array, phi: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jax.vmap(jax.vmap(lambda theta, phi: setting.moments(theta, phi, x)))(theta, phi)
-
-
-def _lifetime(probability: np.ndarray) -> np.ndarray:
-    """Return the statistics (m, 4) of h = 1/p from those of p: h is decreasing, so low and high change places.
-
-    Quantiles of the draws of h themselves would interpolate between infinite values.
-    """
-    _, median, low, high = probability.T
-    with np.errstate(divide="ignore", over="ignore"):
-        ends = 1.0 / np.stack([median, high, low], axis=-1)
-    return np.insert(ends, 0, np.nan, axis=-1)
-
-
-def _check_contexts(x: ArrayLike, dimension: int, scale: np.ndarray | None) -> np.ndarray:
-    try:
-        contexts = np.atleast_2d(np.asarray(x, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise InvalidInput("x", "must hold numbers only", x, "one row per context") from None
-    if contexts.ndim != 2 or contexts.shape[1] != dimension or not len(contexts):
-        raise InvalidInput("x", f"must have shape (m, {dimension})", contexts.shape, "one row per context")
-    if scale is not None:
-        contexts = contexts / scale
-        length = float(np.linalg.norm(contexts, axis=1).max())
-        if length > 1.0 + 1e-4:
-            remedy = "the fit saw none beyond its scale; fit data that reach as far"
-            must = "must have norms of at most 1 after division by the scale of the fit"
-            raise InvalidInput("x", must, round(length, 4), remedy)
-    # The same checks as for contexts that were played.
-    return np.asarray(Table(contexts, np.zeros(len(contexts))).x)
-
-
-def _check_levels(beta: ArrayLike, contexts: int) -> np.ndarray:
-    levels = Table(np.zeros((contexts, 1)), np.zeros(contexts), beta=beta).beta
-    return np.asarray(levels)

@@ -100,6 +100,8 @@ def fit_file(
             "columns": {"context": list(table.features), **(columns or Columns())._asdict()},
             "unused": list(table.unused),
             "scale": None if table.scale is None else table.scale.tolist(),
+            "centre": None if table.centre is None else table.centre.tolist(),
+            "chosen": list(posterior.chosen),
         }
         facts = {
             "program": "hrprob",
@@ -135,6 +137,8 @@ def to_plain(posterior: Posterior, prob: float) -> dict[str, object]:
         "scale": None if posterior.table.scale is None else posterior.table.scale.tolist(),
         "divergences": posterior.divergences,
         "pareto_k": None if k is None else finite_or_none(k),
+        "engine": posterior.engine.kind,
+        "refined": posterior.refined,
         "concerns": posterior.concerns(),
     }
 
@@ -143,7 +147,13 @@ def fit_in_words(posterior: Posterior, prob: float) -> list[str]:
     """Return the table of parameters and what there is to say about the draws, as lines of text."""
     table = posterior.summary(prob)
     lines = [str(summary.as_table(table))]
-    if posterior.pareto_k is not None:
+    if posterior.refined:
+        words = (
+            f"draws were moved from the approximation by {posterior.engine.kind} to the posterior itself, in"
+        )
+        chains, worst = posterior.theta.shape[0], np.max(table.rhat.values)
+        lines.append(f"{words} {chains} groups: R-hat at most {worst:.3f}")
+    elif posterior.pareto_k is not None:
         lines.append(f"Pareto k̂ {posterior.pareto_k:.2f}")
     elif "rhat" in table:
         kind, worst = posterior.engine.kind, np.max(table.rhat.values)
@@ -151,9 +161,13 @@ def fit_in_words(posterior: Posterior, prob: float) -> list[str]:
     if posterior.divergences is not None:
         lines.append(f"{posterior.divergences} divergences")
     if posterior.table.scale is not None:
-        divisors = sorted({f"{divisor:.6g}" for divisor in posterior.table.scale})
-        by = divisors[0] if len(divisors) == 1 else ", ".join(f"{one:.6g}" for one in posterior.table.scale)
-        lines.append(f"contexts were divided by {by}: theta and phi are those of the divided contexts")
+        every = [f"{divisor:.6g}" for divisor in posterior.table.scaling.divisors]  # type: ignore[union-attr]
+        by = every[0] if len(set(every)) == 1 else ", ".join(every)
+        centred = "" if posterior.table.centre is None else "centred and "
+        lines.append(
+            f"contexts were {centred}divided by {by}: theta and phi are those of the divided contexts"
+        )
+    lines += posterior.chosen
     if posterior.table.unused:
         lines.append(f"columns that were not used: {', '.join(posterior.table.unused)}")
     return lines + [f"! {concern}" for concern in posterior.concerns()]

@@ -3,8 +3,9 @@
 Of engines that make draws by chain (``nuts``), R-hat, effective sample sizes and Monte Carlo errors are
 ArviZ's, rank-normalised [1]_. Of engines whose chains are independent fits (``smc``), draws from one fit
 repeat its particles: the Monte Carlo error is the standard error of the means of the fits, and there is no
-effective sample size. Draws of the others (``laplace``, ``svi``) are independent; the Pareto k̂ says
-whether they come from the right distribution.
+effective sample size. Draws of the others (``laplace``, ``svi``) are independent, and near the posterior by their
+importance weights; or they were refined (:mod:`hrprob.estimation.posterior.refining`), in groups that are compared
+as fits are.
 
 References
 ----------
@@ -21,7 +22,6 @@ import numpy as np
 import xarray
 
 from hrprob._core.formatting import format_number
-from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior.base import Engine
 from hrprob.fitting.intervals import check_prob
 from hrprob.io.result_table import ResultTable
@@ -29,27 +29,16 @@ from hrprob.io.result_table import ResultTable
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
 
-__all__ = ["as_table", "concerns", "restricted", "summarise", "to_plain"]
+__all__ = ["as_table", "stack_draws", "summarise", "to_plain"]
 
-MOST_RHAT = 1.01
-LEAST_ESS = 400
 # The quantiles for the effective sample size of the tails.
 TAILS = (0.05, 0.95)
-MOST_PARETO_K = 0.7
-# Effective sample size of the importance weights as a share of the draws: below the first the approximation is
-# refused, above the second means and usual intervals hardly change by weighting.
-LEAST_SHARE, ENOUGH = 0.1, 0.8
-# Largest error of an approximation's mean, in standard deviations, and of its standard deviation, as a factor.
-MOST_SHIFT, MOST_RATIO = 0.2, 1.25
-# The bound restricts θ or φ where more than this share of draws has a norm above this share of the bound; under the
-# uniform prior 1 − 0.98^d of the draws do.
-_NEAR, _RESTRICTED = 0.98, 0.5
 
 
 def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
     """Return the table that :meth:`Posterior.summary` documents."""
     check_prob(prob)
-    names, draws = _stacked(posterior)
+    names, draws = stack_draws(posterior)
     low, high = np.quantile(draws, [0.5 - prob / 2, 0.5 + prob / 2], axis=(0, 1))
     columns = {
         "mean": draws.mean(axis=(0, 1)),
@@ -67,7 +56,7 @@ def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
     )
 
 
-def _stacked(posterior: Posterior) -> tuple[list[str], np.ndarray]:
+def stack_draws(posterior: Posterior) -> tuple[list[str], np.ndarray]:
     """Return a label for every parameter, and the draws (chain, draw, parameter)."""
     entries = posterior.table.features
     names, parts = [], []
@@ -85,7 +74,7 @@ def _diagnostics(engine: Engine, draws: np.ndarray) -> dict[str, np.ndarray]:
     from arviz_stats import ess, mcse, rhat  # type: ignore[attr-defined]
 
     chains = draws.shape[0]
-    if not engine.makes_draws and engine.replicates == 1:
+    if not engine.makes_draws and chains == 1:
         return {"mcse": draws.std(axis=(0, 1), ddof=1) / math.sqrt(draws[..., 0].size)}
     dataset = xarray.Dataset({"value": (("chain", "draw", "parameter"), draws)})
     between = {"rhat": rhat(dataset)["value"].values} if chains > 1 else {}
@@ -96,125 +85,6 @@ def _diagnostics(engine: Engine, draws: np.ndarray) -> dict[str, np.ndarray]:
         "ess_bulk": ess(dataset, method="bulk")["value"].values,
         "ess_tail": ess(dataset, method="tail", prob=TAILS)["value"].values,
     } | between
-
-
-def concerns(posterior: Posterior, least_ess: float = LEAST_ESS) -> list[str]:
-    """Return what :meth:`Posterior.concerns` documents; ``least_ess`` is the effective sample size asked for."""
-    table, engine = summarise(posterior), posterior.engine
-    reasons = []
-    if posterior.divergences:
-        reasons.append(
-            f"{posterior.divergences} draws of {engine.kind} diverged: part of the posterior may be missing; "
-            f"{_raise(engine.raise_for_divergences)}"
-        )
-    # NumPy's extremes, unlike xarray's, are NaN where any value is, and NaN is a concern.
-    if "rhat" in table and not np.max(table.rhat.values) <= MOST_RHAT:
-        worst = int(np.argmax(table.rhat.values))
-        reasons.append(
-            f"R-hat of {table.parameter.values[worst]} is {table.rhat.values[worst]:.3f}, not below {MOST_RHAT}: "
-            f"chains disagree, or do not move; {_raise(engine.raise_for_rhat)}"
-        )
-    least = {part: np.min(table[f"ess_{part}"].values) for part in ("bulk", "tail") if f"ess_{part}" in table}
-    few = [f"{size:.0f} ({part})" for part, size in least.items() if not size >= least_ess]
-    if few:
-        reasons.append(
-            f"the least effective sample size is {' and '.join(few)}, below {least_ess:.0f}: raise `draws`"
-        )
-    still = table.parameter.values[table.sd.values == 0.0]
-    if still.size:
-        reasons.append(
-            f"all draws of {still[0]} are the same: give outcomes in units of about their sd, √f(φᵀx), "
-            "and bounds in the same"
-        )
-    if posterior.pareto_k is not None:
-        reasons += _poorly_weighted(posterior) or _misplaced(posterior, table)
-    return reasons + _projected(posterior) + restricted(posterior)
-
-
-def _raise(setting: str) -> str:
-    """Return the remedy of raising a setting of the engine, or of another engine where there is none."""
-    return f"raise `{setting}` of the engine" if setting else "take nuts"
-
-
-def _poorly_weighted(posterior: Posterior) -> list[str]:
-    """Return the concern that the importance weights of an approximation raise, if they do."""
-    again = posterior.reweight()
-    worth = f"weighted by `reweight()`, its {again.weight.size} draws are worth {again.effective:.0f}"
-    kind, share = posterior.engine.kind, again.effective / again.weight.size
-    if not again.pareto_k < MOST_PARETO_K:
-        why = f"the posterior has tails that {kind} misses"
-        if math.isfinite(again.pareto_k) and share > ENOUGH:
-            why += f", far out ({worth}); take nuts where such tails matter"
-        else:
-            why += f" ({worth}); take nuts"
-        return [f"Pareto k̂ is {again.pareto_k:.2f}, not below {MOST_PARETO_K}: {why}"]
-    if not share >= LEAST_SHARE:
-        return [f"{kind} is far from the posterior: {worth}; take nuts"]
-    return []
-
-
-def _projected(posterior: Posterior) -> list[str]:
-    """Return the concern that many draws of θ were projected onto its ball, if they were."""
-    radius = _radius(posterior, "theta")
-    length = np.linalg.norm(posterior.theta, axis=-1) / radius
-    share = float(np.mean(length > 1.0 - 1e-9))
-    if not posterior.engine.cuts_to_ball or share < 0.01:
-        return []
-    remedy = f"take nuts, or {_wider(posterior, 'theta')}"
-    return [
-        f"{share:.0%} of draws of {posterior.engine.kind} were cut to ‖θ‖ at its bound {radius:g}: {remedy}"
-    ]
-
-
-def _misplaced(posterior: Posterior, table: xarray.Dataset) -> list[str]:
-    """Return the concern that a mean or sd is wrong although k̂ is low: the weights correct it."""
-    again = posterior.reweight()
-    _, draws = _stacked(posterior)
-    draws = draws.reshape(-1, draws.shape[-1])
-    # A parameter that does not vary has no standard deviation to measure errors in.
-    varies = table.sd.values > 0.0
-    table, draws = table.sel(parameter=varies), draws[:, varies]
-    mean = again.weight @ draws
-    shift = np.abs(mean - table["mean"].values) / table.sd.values
-    ratio = np.sqrt(again.weight @ (draws - mean) ** 2) / table.sd.values
-    slack = 3.0 / math.sqrt(again.effective)
-    right = (shift <= MOST_SHIFT + slack) & (np.abs(np.log(ratio)) <= math.log(MOST_RATIO) + slack)
-    wrong = ~right
-    if not wrong.any():
-        return []
-    worst = int(np.argmax(np.where(wrong, shift + np.abs(np.log(ratio)), -1.0)))
-    return [
-        f"{posterior.engine.kind} has {table.parameter.values[worst]} off by {shift[worst]:.2f} sd, "
-        f"its sd {1.0 / ratio[worst]:.2f} times as large as it is: take nuts, or the weights of `reweight()`"
-    ]
-
-
-def restricted(posterior: Posterior) -> list[str]:
-    """Return the concerns that the bounds of θ and φ restrict the posterior."""
-    concerns = []
-    for name, symbol in (("theta", "θ"), ("phi", "φ")):
-        radius = _radius(posterior, name)
-        share = float(np.mean(np.linalg.norm(getattr(posterior, name), axis=-1) > _NEAR * radius))
-        if share > _RESTRICTED and share > 1.5 * (1.0 - _NEAR**posterior.setting.dimension):
-            concerns.append(
-                f"{share:.0%} of draws have ‖{symbol}‖ within 2 % of its bound {radius:g}: "
-                f"if it may be larger, {_wider(posterior, name)}"
-            )
-    return concerns
-
-
-def _radius(posterior: Posterior, name: str) -> float:
-    """Return the radius of the prior's ball of θ or φ, which may be smaller than the bound of the norm."""
-    # Single precision is too coarse: draws lie closer to the edge of the ball than its rounding error.
-    with double_precision():
-        return float(posterior.target.radii[("theta", "phi").index(name)])
-
-
-def _wider(posterior: Posterior, name: str) -> str:
-    """Return the remedy that lets θ or φ be larger."""
-    if _radius(posterior, name) < (1.0 - 1e-6) * float(getattr(posterior.setting.bounds, name)):
-        return f"widen the ball of the prior's `{name}`"
-    return f"raise `bounds.{name}`" + (" and the offset of the link" if name == "phi" else "")
 
 
 def as_table(table: xarray.Dataset) -> ResultTable:

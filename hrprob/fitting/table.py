@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +19,16 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.types import AsWritten
 from hrprob.fitting.columns import Columns, Picked
 from hrprob.fitting.csv_files import parse_csv, read_file
-from hrprob.fitting.scaling import find_scale
+from hrprob.fitting.scaling import Scaling, find_scaling
 from hrprob.observations import as_array, as_numbers, check_rounds, too_large, too_large_at
 from hrprob.observations import features as default_features
 
-__all__ = ["Table", "as_table", "parse_table", "read_file", "read_table", "write_table"]
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import xarray
+
+__all__ = ["Table", "TableLike", "as_table", "parse_table", "read_file", "read_table", "write_table"]
 
 # Unit vectors that are rounded to four decimals may be this long; the variance is positive all the same.
 _LONGEST = 1.0 + 1e-4
@@ -51,6 +57,12 @@ class Table:
         The names of the features, by default x1, ..., xd.
     scale : array_like, shape (d,), optional
         What contexts in their own units were divided by to give ``x``; by default nothing.
+    centre : array_like, shape (d,), optional
+        What was subtracted before; by default nothing.
+    intercept : bool
+        Whether the first entry of every context is 1, outside the norm and its bounds; see :meth:`with_intercept`.
+    further : mapping of str to array_like, shape (n,), optional
+        Further columns, which programs of one's own may use.
     unused : tuple of str
         Columns of the data that are not part of the table.
 
@@ -67,13 +79,16 @@ class Table:
     beta: AsWritten = None
     features: AsWritten = None
     scale: AsWritten = None
+    centre: AsWritten = None
+    intercept: bool = False
+    further: AsWritten = None
     unused: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         x, r = check_rounds(self.x, self.r)
         if not len(r):
             raise InvalidInput("r", "must have at least one outcome", "none", "there is nothing to fit")
-        lengths = np.linalg.norm(x, axis=1)
+        lengths = np.linalg.norm(x[:, 1:] if self.intercept else x, axis=1)
         for row in np.flatnonzero(lengths > _LONGEST)[:1]:
             raise _too_long(float(lengths[row]), f"in row {row + 1}")
         object.__setattr__(self, "x", x)
@@ -84,8 +99,12 @@ class Table:
             object.__setattr__(self, "beta", _levels(self.beta, len(r)))
         names = default_features(x.shape[1])["feature"] if self.features is None else map(str, self.features)
         object.__setattr__(self, "features", tuple(names))
-        if self.scale is not None:
-            object.__setattr__(self, "scale", np.broadcast_to(as_numbers("scale", self.scale), x.shape[1:]))
+        for name in ("scale", "centre"):
+            if getattr(self, name) is not None:
+                entries = np.broadcast_to(as_numbers(name, getattr(self, name)), x.shape[1:])
+                object.__setattr__(self, name, entries)
+        columns = {name: _further(name, values, len(r)) for name, values in (self.further or {}).items()}
+        object.__setattr__(self, "further", columns)
 
     def __len__(self) -> int:
         return len(self.r)
@@ -95,8 +114,43 @@ class Table:
         """d, the length of a context."""
         return int(self.x.shape[1])
 
+    def with_intercept(self) -> Table:
+        """Return the table with a first entry 1 in every context.
 
-def as_table(data: object, columns: Columns | None = None, scale: object = False) -> Table:
+        Examples
+        --------
+        >>> Table(x=[[0.6], [0.8]], r=[0.4, -1.2], features=["dose"]).with_intercept().features
+        ('intercept', 'dose')
+        """
+        if self.intercept:
+            return self
+        return replace(
+            self,
+            x=np.insert(self.x, 0, 1.0, axis=1),
+            features=("intercept", *self.features),
+            scale=None if self.scale is None else np.insert(self.scale, 0, 1.0),
+            centre=None if self.centre is None else np.insert(self.centre, 0, 0.0),
+            intercept=True,
+        )
+
+    @property
+    def scaling(self) -> Scaling:
+        """Centre and divisors of contexts in their own units, without the intercept."""
+        first = int(self.intercept)
+        return Scaling(*(None if part is None else part[first:] for part in (self.centre, self.scale)))
+
+    def in_units(self, x: np.ndarray) -> np.ndarray:
+        """Return contexts (m, d) of the form of ``x``, without the intercept, in their own units."""
+        centre, divisors = self.scaling
+        own = x if divisors is None else x * divisors
+        return own if centre is None else own + centre
+
+
+TableLike: TypeAlias = "Table | str | Path | Mapping[str, ArrayLike] | xarray.Dataset | pandas.DataFrame | polars.DataFrame | tuple[ArrayLike, ...]"
+"""What :func:`as_table` takes as a table of rounds; a tuple is (x, r), (x, r, user) or (x, r, user, beta)."""
+
+
+def as_table(data: TableLike, columns: Columns | None = None, scale: object = False) -> Table:
     """Return a table of rounds from any supported form of data.
 
     Parameters
@@ -107,7 +161,7 @@ def as_table(data: object, columns: Columns | None = None, scale: object = False
         names; a tuple is (x, r), (x, r, user) or (x, r, user, beta).
     columns : Columns, optional
         The names of the columns, where they are others.
-    scale : bool or "columns"
+    scale : bool, "columns" or "standardise"
         Divide contexts of norm above 1; see :func:`~hrprob.fitting.scaling.find_scale`.
 
     Examples
@@ -121,7 +175,7 @@ def as_table(data: object, columns: Columns | None = None, scale: object = False
     if isinstance(data, str | Path):
         return read_table(data, columns, scale)
     if isinstance(data, Table) or (isinstance(data, tuple) and 2 <= len(data) <= 4):
-        if columns.given:
+        if columns.given and not (isinstance(data, Table) and columns.only_further(data.further)):
             remedy = "its columns have no names; give a data frame, a dictionary or a file"
             raise InvalidInput("data", "must have named columns", type(data).__name__, remedy)
         x, r, user, beta = (*astuple(data)[:4],) if isinstance(data, Table) else (*data, None, None)[:4]
@@ -136,7 +190,8 @@ def as_table(data: object, columns: Columns | None = None, scale: object = False
         raise InvalidInput(", ".join(picked.context), "must be of one length", shapes, "one entry per round")
     x = contexts[0] if contexts[0].ndim == 2 else np.stack(contexts, axis=-1)
     user, beta = (None if name is None else named[name] for name in (picked.user, picked.level))
-    return _scaled(x, named[picked.outcome], user, beta, scale, picked)
+    further = {name: named[name] for name in picked.further}
+    return _scaled(x, named[picked.outcome], user, beta, scale, picked, further)
 
 
 def _named_columns(data: AsWritten) -> dict[str, np.ndarray]:
@@ -188,13 +243,12 @@ def parse_table(
     [0.4]
     """
     parsed = parse_csv(content, path, columns or Columns())
-    divisors = find_scale(scale, parsed.x)
-    lengths = np.linalg.norm(parsed.x if divisors is None else parsed.x / divisors, axis=1)
+    lengths = np.linalg.norm(find_scaling(scale, parsed.x).apply(parsed.x), axis=1)
     for row in np.flatnonzero(lengths > _LONGEST)[:1]:
         raise _too_long(float(lengths[row]), parsed.place(row, path))
     for row in too_large(parsed.r)[:1]:
         raise too_large_at(parsed.r[row], parsed.place(row, path))
-    return _scaled(parsed.x, parsed.r, parsed.user, parsed.beta, scale, parsed.picked)
+    return _scaled(parsed.x, parsed.r, parsed.user, parsed.beta, scale, parsed.picked, parsed.further)
 
 
 def _scaled(
@@ -204,12 +258,12 @@ def _scaled(
     beta: ArrayLike | None,
     scale: object,
     picked: Picked | None = None,
+    further: Mapping[str, np.ndarray] | None = None,
 ) -> Table:
     """Return the table with its contexts divided as ``scale`` says, and the names of the columns picked."""
     contexts, outcomes = check_rounds(x, r)
-    divisors = find_scale(scale, contexts)
-    if divisors is not None:
-        contexts = contexts / divisors
+    scaling = find_scaling(scale, contexts)
+    contexts = scaling.apply(contexts)
     named = picked is not None and len(picked.context) == contexts.shape[1] and picked.context != ["x"]
     return Table(
         contexts,
@@ -217,15 +271,18 @@ def _scaled(
         user,
         beta,
         features=tuple(picked.context) if picked is not None and named else None,
-        scale=divisors,
+        scale=scaling.divisors,
+        centre=scaling.centre,
+        further=further,
         unused=() if picked is None else tuple(picked.unused),
     )
 
 
 def write_table(table: Table, path: str | Path) -> None:
     """Write a table as a CSV file that :func:`read_table` reads back."""
-    names = [*(f"x{j + 1}" for j in range(table.dimension)), "r"]
-    columns = [*table.x.T, table.r]
+    slopes = table.x[:, int(table.intercept) :]
+    names = [*(f"x{j + 1}" for j in range(slopes.shape[1])), "r"]
+    columns = [*slopes.T, table.r]
     for name in ("user", "beta"):
         if getattr(table, name) is not None:
             names.append(name)
@@ -254,6 +311,16 @@ def _labels(user: ArrayLike, rounds: int) -> np.ndarray:
     ):
         return labels.astype(np.int64)
     return labels.astype(np.str_)
+
+
+def _further(name: str, values: ArrayLike, rounds: int) -> np.ndarray:
+    column = as_numbers(name, values, "further columns of a program hold one number per round")
+    if column.shape != (rounds,):
+        raise InvalidInput(name, f"must have {rounds} entries", column.shape, "one entry per round")
+    for row in np.flatnonzero(~np.isfinite(column))[:1]:
+        remedy = f"in row {row + 1}; drop or impute such rounds"
+        raise InvalidInput(name, "must be a finite number", column[row], remedy)
+    return column
 
 
 def _levels(beta: ArrayLike, rounds: int) -> np.ndarray:

@@ -14,8 +14,8 @@ observed_data          r (round)
 constant_data          x (round, feature), user and beta (round) where there are any
 =====================  ============================================================
 
-Engine, model, prior and setting are attributes of the root, as JSON; so is ``scale`` where contexts were divided by
-it (``x``, θ and φ are those of the divided contexts).
+Engine, model, prior and setting are attributes of the root, as JSON; so are ``scale`` and ``centre`` where contexts were
+divided and centred (``x``, θ and φ are those of the divided contexts), and ``intercept`` where the first entry of ``x`` is 1.
 
 Groups with one entry per draw and round may be large. With many rounds they have
 every k-th draw of each chain only: their coordinate ``draw`` has the indices of those draws in ``posterior``
@@ -40,7 +40,9 @@ from hrprob._core.files import whole_file
 from hrprob._core.random_numbers import Purpose, key_of
 from hrprob._core.records import describe
 from hrprob._core.types import Array, Decoded
+from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.engines import make_engine
+from hrprob.estimation.posterior.foreign_draws import ForeignDraws
 from hrprob.estimation.posterior.inference import DIMS
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import predictive
@@ -80,7 +82,8 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
     before: Mapping[str, Array] | None = None
     if prior:
         draws = min(PRIOR_DRAWS, posterior.theta[..., 0].size)
-        drawn = predictive.prior(posterior.target, table.x, key_of(posterior.seed, Purpose.PRIOR), draws)
+        key = key_of(posterior.seed, Purpose.PRIOR)
+        drawn = predictive.prior(posterior.target, table.x, key, draws, posterior.columns)
         before = {name: value[None] for name, value in drawn.items()}
     groups: dict[str, Mapping[str, Array]] = {
         "posterior": {"theta": posterior.theta, "phi": posterior.phi} | dict(posterior.sites),
@@ -88,7 +91,7 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
         **({} if before is None else {"prior": before}),
     }
     if prior:
-        density = predictive.log_prior(posterior.target, table.x, posterior.flat())
+        density = predictive.log_prior(posterior.target, table.x, posterior.flat(), posterior.columns)
         shape = posterior.theta.shape[:2]
         groups["log_prior"] = {name: value.reshape(shape) for name, value in density.items()}
     steps = thinning(posterior) if pointwise == "auto" else dict.fromkeys(MOST_ENTRIES, 1)
@@ -103,7 +106,8 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
     # Densities have the names of the sites, but not their axes.
     tree.update(from_dict(by_draw).children if by_draw else {})
     # In a tree of its own first: a site of the model may have the name of a column.
-    tree.update(from_dict(_columns(table), dims=_COLUMNS, coords=coords).children)
+    dims = _COLUMNS | {name: ["round"] for name in table.further}
+    tree.update(from_dict(_columns(table), dims=dims, coords=coords).children)
     for name in MOST_ENTRIES.keys() & groups.keys():
         kept = tree[name].to_dataset()
         tree[name].dataset = kept.assign_coords(draw=kept.draw * steps[name]).assign_attrs(
@@ -116,7 +120,7 @@ def to_datatree(posterior: Posterior, pointwise: bool | str = "auto", prior: boo
 def _columns(table: Table) -> dict[str, dict[str, np.ndarray]]:
     """Return the groups of the data."""
     given = {name: getattr(table, name) for name in _COLUMNS if getattr(table, name) is not None}
-    return {"observed_data": {"r": given.pop("r")}, "constant_data": given}
+    return {"observed_data": {"r": given.pop("r")}, "constant_data": {**given, **table.further}}
 
 
 def thinning(posterior: Posterior) -> dict[str, int]:
@@ -143,7 +147,7 @@ def _pointwise(
 
     def new_outcomes(purpose: Purpose) -> Callable[..., np.ndarray]:
         key = key_of(posterior.seed, purpose)
-        return lambda flat: predictive.outcomes(target, x, flat, key)
+        return lambda flat: predictive.outcomes(target, x, flat, key, posterior.columns)
 
     def group(
         name: str, values: Mapping[str, Array], of_draws: Callable[..., np.ndarray]
@@ -157,13 +161,21 @@ def _pointwise(
         "log_likelihood": group(
             "log_likelihood",
             after,
-            lambda flat: predictive.log_likelihood(target, x, posterior.table.r, flat),
+            lambda flat: _of_rounds(posterior, flat),
         ),
         "posterior_predictive": group("posterior_predictive", after, new_outcomes(Purpose.REPLICATES)),
     }
     if before is not None:
         groups["prior_predictive"] = group("prior_predictive", before, new_outcomes(Purpose.PRIOR_OUTCOMES))
     return groups
+
+
+def _of_rounds(posterior: Posterior, flat: Mapping[str, Array]) -> np.ndarray:
+    """Return the log likelihood of each round (draws, rounds); given the user's other rounds, where they depend."""
+    table, target = posterior.table, posterior.target
+    if hasattr(target.model, "given_others"):
+        return predictive.given_others(target, table.x, table.r, flat, posterior.columns)[0]
+    return predictive.log_likelihood(target, table.x, table.r, flat, posterior.columns)
 
 
 def save(posterior: Posterior, path: str | Path, pointwise: bool | str = "auto") -> None:
@@ -213,7 +225,12 @@ def _from_tree(tree: xarray.DataTree, make: Callable[..., P]) -> P:
         user=constant["user"].values if "user" in constant else None,
         beta=constant["beta"].values if "beta" in constant else None,
         features=constant["feature"].values,
-        scale=None if "scale" not in tree.attrs else json.loads(tree.attrs["scale"]),
+        scale=_noted(tree, "scale"),
+        centre=_noted(tree, "centre"),
+        intercept=bool(_noted(tree, "intercept")),
+        further={
+            name: constant[name].values for name in map(str, constant.data_vars) if name not in _COLUMNS
+        },
     )
     facts = {name: json.loads(tree.attrs[name]) for name in ("engine", "model", "prior", "setting")}
     return make(
@@ -224,9 +241,20 @@ def _from_tree(tree: xarray.DataTree, make: Callable[..., P]) -> P:
         statistics=statistics,
         table=table,
         target=_target(facts),
-        engine=make_engine(facts["engine"]),
+        engine=_engine(facts["engine"]),
         seed=int(tree.attrs["seed"]),
+        chosen=tuple(_noted(tree, "chosen") or ()),
     )
+
+
+def _engine(facts: Decoded) -> Engine:
+    """Return the engine, or what stands for it where draws were read from elsewhere."""
+    return ForeignDraws() if facts.get("kind") == ForeignDraws.kind else make_engine(facts)
+
+
+def _noted(tree: xarray.DataTree, name: str) -> Decoded:
+    """Return an attribute of the root that not every tree has; None where it is missing."""
+    return json.loads(tree.attrs[name]) if name in tree.attrs else None
 
 
 def _facts(posterior: Posterior) -> dict[str, object]:
@@ -241,8 +269,19 @@ def _facts(posterior: Posterior) -> dict[str, object]:
         "hrprob_version": hrprob.__version__,
         "seed": posterior.seed,
         "inference_library": posterior.engine.library,
-        **({} if posterior.table.scale is None else {"scale": json.dumps(posterior.table.scale.tolist())}),
+        **{name: json.dumps(value) for name, value in _notes(posterior).items() if value},
     } | {name: json.dumps(describe(part)) for name, part in parts.items()}
+
+
+def _notes(posterior: Posterior) -> dict[str, object]:
+    """Return what is noted where it is not usual: how contexts were changed, and what was chosen from the data."""
+    table = posterior.table
+    return {
+        "scale": None if table.scale is None else table.scale.tolist(),
+        "centre": None if table.centre is None else table.centre.tolist(),
+        "intercept": table.intercept,
+        "chosen": list(posterior.chosen),
+    }
 
 
 def _target(facts: dict[str, Decoded]) -> Target:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-
-import xarray
+from typing import TYPE_CHECKING
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.types import Decoded
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["read_netcdf", "write_netcdf"]
 
@@ -29,7 +31,7 @@ def write_netcdf(
 
     Examples
     --------
-    >>> import tempfile
+    >>> import tempfile, xarray
     >>> path = Path(tempfile.mkdtemp(), "numbers.nc")
     >>> write_netcdf(xarray.Dataset({"a": ("x", [1.0, 2.0])}), path)
     >>> read_netcdf(path)["a"].values.tolist()
@@ -59,6 +61,8 @@ def read_netcdf(
     InvalidInput
         If it cannot be read, whatever the reason.
     """
+    import xarray
+
     try:
         _let_half_made_files_close()
         with xarray.open_datatree(path, engine="h5netcdf") as tree:

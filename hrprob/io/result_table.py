@@ -6,11 +6,9 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
 
-import xarray
-
 from hrprob._core.formatting import MINUS, format_number, typeset
 
-__all__ = ["ResultTable", "frame_of"]
+__all__ = ["ResultTable", "frame_of", "latex_text"]
 
 if TYPE_CHECKING:
     import pandas
@@ -129,7 +127,7 @@ class ResultTable(NamedTuple):
         \bottomrule
         \end{tabular}
         """
-        lines = [" & ".join(map(_latex, row)) + r" \\" for row in [list(self.header), *self.texts()]]
+        lines = [" & ".join(map(latex_text, row)) + r" \\" for row in [list(self.header), *self.texts()]]
         return "\n".join(
             [
                 rf"\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}",
@@ -220,7 +218,8 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _latex(cell: str) -> str:
+def latex_text(cell: str) -> str:
+    """Return a text with what LaTeX would read as commands or does not know written for it."""
     return "".join(_LATEX.get(letter, letter) for letter in cell)
 
 
@@ -234,6 +233,8 @@ def frame_of(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
     greedy   231.3
     """
     names = list(rows[0]) if rows else []
-    # By way of xarray, so that pandas is imported only when a frame is asked for.
+    # By way of xarray, which loads pandas; both only when a frame is asked for.
+    import xarray
+
     columns = {name: ("row", [row[name] for row in rows]) for name in names}
     return xarray.Dataset(columns).to_dataframe()[names].reset_index(drop=True)

@@ -19,6 +19,7 @@ import xarray
 
 from hrprob._core.files import whole_file
 from hrprob._core.parallel import in_background
+from hrprob._core.precision import double_precision
 from hrprob.io.chunks import ChunkFolder
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.exchange import link_or_copy
@@ -26,7 +27,9 @@ from hrprob.io.manifest import checksum
 from hrprob.io.netcdf import read_netcdf, write_netcdf
 from hrprob.io.staging import reserved, staged_at
 from hrprob.io.unfinished import fingerprint, unfinished
+from hrprob.simulation.binding import bind
 from hrprob.simulation.engine import compile_programs
+from hrprob.simulation.play import expect_warmup
 from hrprob.simulation.progress import Progress
 from hrprob.simulation.tasks import Scheduler, Task, cut, join, play_task
 
@@ -137,15 +140,36 @@ def _play_here(
     parts: Mapping[str, Experiment], folder: PartsFolder, say: Callable[[str], None], progress: bool
 ) -> Generator[tuple[str, xarray.Dataset]]:
     """Yield the run of each part, with its chunks stored on the way; later parts are compiled while one is played."""
+    _expect_warmups(parts)
     with in_background() as submit:
-        for experiment in list(parts.values())[1:]:
-            # What cannot be compiled is reported when its part is played.
-            task = _task(experiment)
-            submit(compile_programs, task.problem, task.policies, task.users, task.trials)
+        later = [_task(experiment) for experiment in list(parts.values())[1:]]
+        # The longest first: last, one would keep a single core busy. What cannot be compiled is reported when its part
+        # is played.
+        for only_long in (True, False):
+            for task in later:
+                submit(
+                    compile_programs,
+                    task.problem,
+                    task.policies,
+                    task.users,
+                    task.trials,
+                    only_long=only_long,
+                )
         for part, experiment in parts.items():
             say(f"{part}: {_in_words(experiment)}")
             store = ChunkFolder(_chunks_of(part, folder), fingerprint(resolved(experiment)))
             yield part, play_task(_task(experiment), progress=progress, store=store)
+
+
+def _expect_warmups(parts: Mapping[str, Experiment]) -> None:
+    """Let policies of different parts share programs, though some have warm-up users and others have none."""
+    with double_precision():
+        for experiment in parts.values():
+            for name, policy in experiment.policies.items():
+                if policy.warmup > 0:
+                    expect_warmup(
+                        experiment.problem, bind(name, policy, experiment.problem, experiment.users)
+                    )
 
 
 def _play_on(

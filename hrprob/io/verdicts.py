@@ -1,7 +1,8 @@
-"""Verdicts with three ends, and the one answer that they add up to.
+"""Verdicts with three ends, and the one answer that they add up to: the frame of every page and its printed text.
 
-A verdict *passes*, *fails* or is *undecided*; it says what could have been detected. A page's question is answered
-*no* if any verdict fails, *yes* if all pass, and *cannot tell* otherwise: not to reject is not to confirm.
+A verdict *passes*, *fails* or is *undecided*; it says what could have been detected. A page's question is its title. It is
+answered *no* if any verdict fails, *yes* if all pass, and *cannot tell* otherwise: not to reject is not to confirm. ``check``,
+``diagnose`` and ``reproduce`` conclude so; ``compare`` has a rule of its own (:mod:`hrprob.comparison.answer`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ MARKS = {PASSES: "✓", FAILS: "✗", UNDECIDED: "·"}
 """The sign before a verdict in lines of text."""
 MOST_LINES = 5
 """Verdicts that stand below the answer; the others are folded."""
+# Names of more characters together are left out of the sentence.
+_LONG = 100
 
 
 class Verdict(NamedTuple):
@@ -37,7 +40,8 @@ class Answer(NamedTuple):
 
     answer: str
     sentence: str
-    verdicts: list[Verdict]  # fails first, then what is undecided, then what passes
+    verdicts: list[Verdict]  # those that decide first
+    question: str = ""  # the title of the page
 
     @property
     def shown(self) -> list[Verdict]:
@@ -50,20 +54,24 @@ class Answer(NamedTuple):
         return self.verdicts[MOST_LINES:]
 
     def lines(self) -> list[str]:
-        """Return the answer and at most five verdicts, as lines of text."""
-        rest = f"  and {len(self.folded)} more" if self.folded else ""
-        return [self.sentence, *(f"  {verdict}" for verdict in self.shown), *([rest] if rest else [])]
+        """Return question, answer and at most five verdicts, as lines of text."""
+        rest = [f"  and {len(self.folded)} more"] if self.folded else []
+        asked = [self.question] if self.question else []
+        return [*asked, self.sentence, *(f"  {verdict}" for verdict in self.shown), *rest]
 
     def to_plain(self) -> dict[str, object]:
         """Return answer and verdicts as plain data."""
         return {
+            "question": self.question,
             "answer": self.answer,
             "sentence": self.sentence,
             "verdicts": [verdict._asdict() for verdict in self.verdicts],
         }
 
 
-def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
+def conclude(
+    verdicts: Sequence[Verdict], remedy: str = "", question: str = "", noun: str = "checks"
+) -> Answer:
     """Return the answer that verdicts add up to, in one sentence with its reason.
 
     Parameters
@@ -72,11 +80,15 @@ def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
         All that count.
     remedy : str
         What to run to decide what is undecided, as far as it can be.
+    question : str
+        The question, the title of its page.
+    noun : str
+        What the verdicts are about, in the plural.
 
     Examples
     --------
     >>> conclude([Verdict("variance", "fails", "it rises with x1²"), Verdict("shape", "passes", "normal")]).sentence
-    'No: 1 of 2 checks fails (variance).'
+    'No: 1 of 2 checks fails (variance); 1 passes.'
     >>> conclude([Verdict("shape", "undecided", "few rounds")], "more rounds").sentence
     'Cannot tell: nothing fails, but 1 of 1 checks is undecided (shape); more rounds may decide.'
     >>> conclude([Verdict("shape", "passes", "normal")]).sentence
@@ -86,23 +98,39 @@ def conclude(verdicts: Sequence[Verdict], remedy: str = "") -> Answer:
         end: _spread([one for one in verdicts if one.verdict == end]) for end in (FAILS, UNDECIDED, PASSES)
     }
     ordered = [*by_end[FAILS], *by_end[UNDECIDED], *by_end[PASSES]]
-    for answer, words, end in (
-        ("no", "No: ", FAILS),
-        ("cannot tell", "Cannot tell: nothing fails, but ", UNDECIDED),
-    ):
-        if by_end[end]:
-            count, verb = (
-                len(by_end[end]),
-                {FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided")},
-            )
-            names = ", ".join(dict.fromkeys(one.name for one in by_end[end]))
-            more = f"; {remedy} may decide" if remedy and end == UNDECIDED else ""
-            sentence = f"{words}{count} of {len(verdicts)} checks {verb[end][count > 1]} ({names}){more}."
-            return Answer(answer, sentence, ordered)
+    total = f"of {len(verdicts)} {noun}"
+    if by_end[FAILS]:
+        rest = [_counted(len(by_end[end]), end) for end in (PASSES, UNDECIDED) if by_end[end]]
+        why = f"{_counted(len(by_end[FAILS]), FAILS, total)}{_named(by_end[FAILS])}"
+        return Answer(
+            "no", f"No: {'; '.join([why, *([', '.join(rest)] if rest else [])])}.", ordered, question
+        )
+    if by_end[UNDECIDED]:
+        more = f"; {remedy} may decide" if remedy else ""
+        why = f"{_counted(len(by_end[UNDECIDED]), UNDECIDED, total)}{_named(by_end[UNDECIDED])}{more}"
+        return Answer("cannot tell", f"Cannot tell: nothing fails, but {why}.", ordered, question)
     if not verdicts:
-        return Answer("cannot tell", "Cannot tell: nothing was checked.", [])
-    number = "the only check passes" if len(verdicts) == 1 else f"all {len(verdicts)} checks pass"
-    return Answer("yes", f"Yes: {number}.", ordered)
+        return Answer("cannot tell", "Cannot tell: nothing was checked.", [], question)
+    number = (
+        f"the only {noun.removesuffix('s')} passes"
+        if len(verdicts) == 1
+        else f"all {len(verdicts)} {noun} pass"
+    )
+    return Answer("yes", f"Yes: {number}.", ordered, question)
+
+
+_VERBS = {FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided"), PASSES: ("passes", "pass")}
+
+
+def _counted(count: int, end: str, total: str = "") -> str:
+    """Return how many verdicts ended so: "2 of 5 checks fail"."""
+    return " ".join(part for part in (str(count), total, _VERBS[end][count > 1]) if part)
+
+
+def _named(verdicts: Sequence[Verdict]) -> str:
+    """Return the names of some verdicts in brackets, each once; nothing where they are long and stand below anyway."""
+    names = ", ".join(dict.fromkeys(one.name for one in verdicts))
+    return f" ({names})" if len(names) <= _LONG else ""
 
 
 def _spread(verdicts: list[Verdict]) -> list[Verdict]:

@@ -11,7 +11,7 @@ in which they leave: Γ counts arrivals, everything else departures. With one us
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.keywords import nearest_keywords
-from hrprob._core.types import AsWritten, Decoded
+from hrprob._core.types import Decoded
 from hrprob.live import replay, saving
 from hrprob.live.checks import check_row, check_time, check_user
 from hrprob.live.decision_log import DecisionLog, read_log
@@ -27,8 +27,11 @@ from hrprob.live.saving import Kept
 from hrprob.live.serving import COUNTS, Serving
 from hrprob.live.settings import AgentSettings
 from hrprob.live.stays import Decision, User, decision_of
+from hrprob.noise import Noise
 from hrprob.policies.base import Policy
 from hrprob.problem import Affine, Bounds
+from hrprob.problem.levels import Satisfaction
+from hrprob.problem.objectives import Objective
 
 __all__ = ["Agent"]
 
@@ -113,9 +116,9 @@ class Agent(Serving):
         actions: int,
         link: Affine | None = None,
         bounds: Bounds | None = None,
-        noise: AsWritten = None,
-        objective: AsWritten = None,
-        satisfaction: AsWritten = None,
+        noise: str | Mapping[str, object] | Noise | None = None,
+        objective: str | Mapping[str, object] | Objective | None = None,
+        satisfaction: str | Mapping[str, object] | Satisfaction | None = None,
         contexts: ArrayLike | None = None,
         users: int = 30000,
         seed: int = 0,

@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.polynomial import chebyshev
-from scipy.special import log_ndtr, ndtr
 
 __all__ = ["excess_share"]
 
@@ -73,6 +72,9 @@ def _fitted(low: float, high: float) -> np.ndarray:
 
 def _summed(z: float) -> float:
     """Return ∫ Φ(z)·(1/Φ(t) − 1) dt over t above z, by panels that are short where 1/Φ falls quickly."""
+    # Loaded here: most runs need none of it, and it takes a tenth of a second.
+    from scipy.special import log_ndtr, ndtr
+
     steep = z + min(-z, -_LENGTHS / z) if z < -1.0 else z
     far = max(z, 0.0) + 12.0
     edges = np.unique([*np.linspace(z, steep, _PANELS), *np.linspace(steep, far, 2 * _PANELS)])

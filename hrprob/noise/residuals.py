@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -57,7 +57,7 @@ class Residuals(Tailed):
     """
 
     kind: ClassVar[str]
-    values: AsWritten = tuple(np.linspace(-1.5, 1.5, 16).tolist())
+    values: Annotated[AsWritten, "ArrayLike"] = tuple(np.linspace(-1.5, 1.5, 16).round(1).tolist())
     smoothing: float = 0.2
     points: int = 64
 

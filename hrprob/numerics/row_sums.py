@@ -5,6 +5,7 @@ Data in a buffer of fixed length then cost as much as the rows in it, inside a c
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
@@ -13,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from hrprob._core.types import Integer, PyTree
-from hrprob.numerics.buffers import read_rows
+from hrprob.numerics.buffers import MemberRows, read_rows
 
 __all__ = ["BLOCK", "capacity_for", "sum_over_rows"]
 
@@ -37,7 +38,7 @@ class Rows(Protocol):
 
 def sum_over_rows(
     function: Callable[..., Sums],
-    data: Rows,
+    data: Rows | MemberRows,
     rows: Integer,
     arguments: tuple[PyTree, ...],
     like: Sums,
@@ -48,21 +49,25 @@ def sum_over_rows(
     ``like`` has the shapes of the sum. A buffer longer than a block has whole blocks
     (:func:`capacity_for`).
     """
-    capacity = data.x.shape[0]
+    capacity = jax.tree.leaves(data)[0].shape[0]
     nothing = jax.tree.map(jnp.zeros_like, like)
     if capacity == 0:
         return nothing
+    read = data.read if isinstance(data, MemberRows) else functools.partial(_read, data)
     if capacity <= size:
-        return function(data, *arguments)
+        return function(read(0, capacity), *arguments)
     if capacity % size:
         raise ValueError(f"a buffer of {capacity} rows is no multiple of {size}: see `capacity_for`")
 
     def step(number: jax.Array, total: Sums) -> Sums:
-        block = jax.tree.map(lambda leaf: read_rows(leaf, number * size, size), data)
-        return jax.tree.map(jnp.add, total, function(block, *arguments))
+        return jax.tree.map(jnp.add, total, function(read(number * size, size), *arguments))
 
     steps = (jnp.asarray(rows, jnp.int32) + (size - 1)) // size
     return lax.fori_loop(0, steps, step, nothing)
+
+
+def _read(data: Rows, first: Integer, rows: int) -> PyTree:
+    return jax.tree.map(lambda leaf: leaf if rows == leaf.shape[0] else read_rows(leaf, first, rows), data)
 
 
 def capacity_for(rows: int) -> int:

@@ -76,12 +76,13 @@ def variance(
     >>> [line.get_label() for line in ax.lines]
     ['posterior median', 'truth']
     """
-    dimension = posterior.setting.dimension
+    seen = posterior.table.x[:, int(posterior.table.intercept) :]
+    dimension = seen.shape[1]
     index = _index(feature, dimension)
-    groups = _groups(posterior.table.x[:, index]) if data else None
-    contexts = _along(index, dimension, at) if groups is None else _means(posterior.table.x, groups)
+    groups = _groups(seen[:, index]) if data else None
+    contexts = _along(index, dimension, at) if groups is None else _means(seen, groups)
     x = contexts[:, index]
-    band = posterior.predict(contexts, prob=prob).variance
+    band = posterior.predict(posterior.table.in_units(contexts), prob=prob).variance
     # One legend of up to four entries in two columns.
     with drawn_on(ax, legend=2) as axes:
         look = look_of(0)
@@ -147,7 +148,7 @@ def _draw_data(axes: Axes, posterior: Posterior, index: int, groups: list[np.nda
         [squared[group].std(ddof=1) / np.sqrt(group.size) if group.size > 1 else 0.0 for group in groups]
     )
     axes.errorbar(
-        _means(x, groups)[:, index],
+        _means(x[:, int(posterior.table.intercept) :], groups)[:, index],
         means,
         yerr=2 * errors,
         fmt="o",

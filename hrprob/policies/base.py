@@ -32,8 +32,8 @@ from typing import ClassVar, Generic, NamedTuple, Self, TypeVar, dataclass_trans
 import jax
 import jax.numpy as jnp
 
-from hrprob._core.descriptions import Parameter, describe_class
-from hrprob._core.docstrings import plain_text, summary_of
+from hrprob._core.descriptions import Parameter, describe_class, values_as_html
+from hrprob._core.docstrings import summary_of
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob._core.records import describe, record, set_frozen, set_later, with_fields
 from hrprob._core.registry import Registry
@@ -129,6 +129,8 @@ class Policy(Generic[State]):
     is_oracle: ClassVar[bool] = False
     # Whether its programs are faster where the arrays of one trial lie together: those of many draws or rows.
     trials_apart: ClassVar[bool] = False
+    # Whether its program is among those that take longest to compile: these are compiled first.
+    long_program: ClassVar[bool] = False
     # The design of data sets that it can stand for in diagnostics; none by default.
     design: ClassVar[str] = ""
 
@@ -156,14 +158,8 @@ class Policy(Generic[State]):
         return self.kind + (f" ({', '.join(changed)})" if changed else "")
 
     def _repr_html_(self) -> str:
-        head = "<tr><th>parameter</th><th>value</th><th>meaning</th></tr>"
-        rows = "".join(
-            f"<tr><td>{one.name}</td><td>{html.escape('' if value is None else to_toml(value))}</td>"
-            f'<td style="text-align: left">{html.escape(plain_text(one.meaning))}</td></tr>'
-            for one, value in self._described()
-        )
-        title = f"<p><b>{html.escape(self.kind)}</b>: {html.escape(summary_of(type(self)))}</p>"
-        return f"{title}<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        title = f"<b>{html.escape(self.kind)}</b>: {html.escape(summary_of(type(self)))}"
+        return values_as_html(title, self._described())
 
     def _described(self) -> list[tuple[Parameter, object]]:
         """Return every parameter with its value as plain data."""

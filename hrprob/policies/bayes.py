@@ -19,19 +19,19 @@ NumPyro is imported when such a policy is made, not with this module: a run of o
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob._core.errors import check_number
+from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.precision import double_precision
 from hrprob._core.records import record, set_frozen, set_later, with_fields
 from hrprob._core.types import AsWritten, PyTree
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.numerics.control_flow import once
-from hrprob.observations import Data, Stays, pad, rounds, stays
+from hrprob.observations import Data, Rounds, Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
 from hrprob.policies.ledger import EAGER_SLOTS, Ledger
@@ -89,10 +89,17 @@ class BayesLearner(Learner[BayesState]):
     """
 
     trials_apart: ClassVar[bool] = True
+    long_program: ClassVar[bool] = True
 
-    engine: AsWritten = dataclasses.field(default="laplace", kw_only=True)
-    model: AsWritten = dataclasses.field(default="gaussian", kw_only=True)
-    prior: AsWritten = dataclasses.field(default="uniform", kw_only=True)
+    engine: Annotated[AsWritten, "str | Mapping[str, object] | Engine"] = dataclasses.field(
+        default="laplace", kw_only=True
+    )
+    model: Annotated[AsWritten, "str | Mapping[str, object] | Model"] = dataclasses.field(
+        default="gaussian", kw_only=True
+    )
+    prior: Annotated[AsWritten, "str | Mapping[str, object] | Prior"] = dataclasses.field(
+        default="uniform", kw_only=True
+    )
     refit: float | None = dataclasses.field(default=None, kw_only=True)
     due: np.ndarray = set_later()
     capacity: int = set_later()
@@ -123,6 +130,10 @@ class BayesLearner(Learner[BayesState]):
         bound = super().bind(problem, users)
         refit = self.refit
         assert refit is not None  # set when the policy was made
+        _check_users(self.model, eager=bool(self.eager), warmup=int(self.warmup))
+        if isinstance(self.prior, priors.WithIntercept):
+            remedy = "contexts of a problem have no first entry 1; take its `slopes` alone"
+            raise InvalidInput("prior", "must have no intercepts in a policy", self.prior.kind, remedy)
         priors.check_prior(self.prior, bound.target.setting)
         _check_engine(self.engine, bound.target)
         due = refit_times(self.warmup + users, refit, self.warmup)
@@ -229,7 +240,11 @@ class BayesLearner(Learner[BayesState]):
         """Return about how many seconds a trial takes for what is not usual: fits that the run pauses for, too."""
         fits, each = len(self.pauses(users)), self.engine.seconds_per_fit
         reason = f"{self.engine.kind} is fitted {fits} times per trial, about {each:g} s each"
-        return super().extra_seconds(users) | {reason: fits * each}
+        costs = super().extra_seconds(users) | {reason: fits * each}
+        if self.model.data is Rounds:
+            slow = f"under the model {self.model.kind} every fit goes over all outcomes one by one"
+            costs[slow] = users * self.engine.seconds_per_user
+        return costs
 
     def fit_outside(self, state: BayesState, user: int, keys: jax.Array) -> BayesState:
         """Return the state with the belief refitted after ``user`` users, one trial after another."""
@@ -257,10 +272,24 @@ class BayesLearner(Learner[BayesState]):
 
     def values(self, z: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the value of each action at z (2d,)."""
-        target = self.target
-        theta, phi = target.coefficients(z)
-        u, w = target.setting.moments(theta, phi, contexts)
+        theta, phi = self.target.coefficients(z)
+        return self.values_at(theta, phi, contexts, beta)
+
+    def values_at(self, theta: jax.Array, phi: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return the value of each action at θ and φ (d,)."""
+        u, w = self.target.setting.moments(theta, phi, contexts)
         return self.known.value(u, w, beta)
+
+
+def _check_users(model: PyTree, *, eager: bool, warmup: int) -> None:
+    """Raise unless a policy has what the model needs to know of users: one row of data for each."""
+    if model.columns and not getattr(model, "one_row_per_user", False):
+        remedy = f"a policy has no columns of a table; it uses {', '.join(model.columns)}"
+        raise InvalidInput("model", "must need contexts and outcomes only", model.kind, remedy)
+    if model.columns and (eager or warmup):
+        got = "eager" if eager else f"warmup = {warmup}"
+        remedy = "users would have several contexts each, and the policy keeps one row per context"
+        raise InvalidInput("model", "must go with one action per user", got, remedy)
 
 
 def _check_engine(engine: Engine, target: Target) -> None:

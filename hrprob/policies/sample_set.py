@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol, Self, cast
 
 import jax
 import jax.numpy as jnp
@@ -91,9 +91,15 @@ class Learner(Policy[State]):
 
     growth: float | None = dataclasses.field(default=None, kw_only=True)
     samples: str = dataclasses.field(default="first", kw_only=True)
-    noise: AsWritten = dataclasses.field(default=None, kw_only=True)
-    objective: AsWritten = dataclasses.field(default=None, kw_only=True)
-    satisfaction: AsWritten = dataclasses.field(default=None, kw_only=True)
+    noise: Annotated[AsWritten, "str | Mapping[str, object] | Noise | None"] = dataclasses.field(
+        default=None, kw_only=True
+    )
+    objective: Annotated[AsWritten, "str | Mapping[str, object] | Objective | None"] = dataclasses.field(
+        default=None, kw_only=True
+    )
+    satisfaction: Annotated[AsWritten, "str | Mapping[str, object] | Satisfaction | None"] = (
+        dataclasses.field(default=None, kw_only=True)
+    )
 
     def __post_init__(self) -> None:
         if self.growth is not None:

@@ -53,7 +53,7 @@ from hrprob.problem.levels import (
     SeenLevels,
     UniformLevels,
 )
-from hrprob.problem.links import Affine, Link
+from hrprob.problem.links import Affine, Link, LogLink, SoftplusLink
 from hrprob.problem.objectives import Lifetime, MeanVariance, Objective, Reward, Threshold
 from hrprob.problem.problem import Problem
 from hrprob.problem.stay_rules import StayRules
@@ -80,6 +80,7 @@ __all__ = [
     "LevelSequence",
     "Lifetime",
     "Link",
+    "LogLink",
     "MeanVariance",
     "Mixture",
     "Noise",
@@ -93,6 +94,7 @@ __all__ = [
     "Rotating",
     "Satisfaction",
     "SeenLevels",
+    "SoftplusLink",
     "Sphere",
     "StayRules",
     "StudentT",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated
 
 import jax
 import numpy as np
 
+from hrprob._core.descriptions import describe_class, short_toml, values_as_html
+from hrprob._core.docstrings import summary_of
 from hrprob._core.errors import InvalidInput, check_count, check_vector
-from hrprob._core.records import record, set_frozen
+from hrprob._core.records import describe, record, set_frozen
 from hrprob._core.types import AsWritten, Numbers
 from hrprob.noise import NORMAL, Noise
 from hrprob.problem.bounds import Bounds
 from hrprob.problem.contexts import Contexts, Sphere
 from hrprob.problem.drift import Drift
 from hrprob.problem.known import Known
-from hrprob.problem.levels import Satisfaction, UniformLevels
+from hrprob.problem.levels import Satisfaction, SeenLevels, UniformLevels
 from hrprob.problem.links import Affine, Link
 from hrprob.problem.objectives import Lifetime, Objective
 from hrprob.problem.parts import PARTS
@@ -46,8 +49,10 @@ class Problem:
 
     Parameters
     ----------
-    theta, phi : array_like, shape (d,)
-        The truth, :math:`\theta_*` and :math:`\phi_*`.
+    theta : array_like, shape (d,)
+        θ*, the weights of the mean: an outcome has mean θ*ᵀx.
+    phi : array_like, shape (d,)
+        φ*, the weights of the variance: an outcome has variance f(φ*ᵀx).
     link : Link
         f, from φᵀx to the variance.
     noise : Noise
@@ -69,14 +74,23 @@ class Problem:
     >>> problem = Problem(theta=[0.6, 0.3], phi=[0.5, -0.9])
     >>> problem.dimension
     2
+    >>> print(problem)  # as a configuration has it
+    theta = [0.6, 0.3]
+    phi = [0.5, -0.9]
+    link = { kind = "affine", slope = 1.0, offset = 2.0 }
+    noise = { kind = "normal" }
+    objective = { kind = "lifetime" }
+    contexts = { kind = "sphere", actions = 20 }
+    satisfaction = { kind = "uniform", low = -1.0, high = 1.0 }
+    bounds = { theta = 1.0, phi = 2.0 }
     >>> Problem(theta=[0.9, 0.9], phi=[0.5, 0.9])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     hrprob._core.errors.InvalidInput: `theta` must have norm at most bounds.theta = 1, got 1.2728: shorten it, ...
     """
 
-    theta: AsWritten = (0.6, 0.5, 0.5, 0.3)
-    phi: AsWritten = (0.5, 0.2, 0.8, 0.9)
+    theta: Annotated[AsWritten, "ArrayLike"] = (0.6, 0.5, 0.5, 0.3)
+    phi: Annotated[AsWritten, "ArrayLike"] = (0.5, 0.2, 0.8, 0.9)
     link: Link = Affine()
     noise: Noise = NORMAL
     objective: Objective = Lifetime()
@@ -109,6 +123,11 @@ class Problem:
         if self.drift is not None:
             self.drift.check(theta.size)
         set_frozen(self, theta=theta, phi=phi)
+        # The check of seen levels accepts all; putting the outcomes together takes some milliseconds.
+        if getattr(type(self.satisfaction), "check_finite", None) is not SeenLevels.check_finite:
+            self._check_finite()
+
+    def _check_finite(self) -> None:
         try:
             outcomes = reachable_outcomes(
                 self.contexts, self.theta, self.phi, self.link, self.noise, turns=self.drift is not None
@@ -116,6 +135,18 @@ class Problem:
             self.satisfaction.check_finite(self.noise, *outcomes)
         except InvalidInput as complaint:
             raise complaint.within("satisfaction") from None
+
+    def __str__(self) -> str:
+        values = describe(self).items()
+        return "\n".join(f"{name} = {short_toml(value)}" for name, value in values if value is not None)
+
+    def _repr_html_(self) -> str:
+        values = describe(self)
+        parameters = describe_class("problem", "problem", type(self)).parameters
+        return values_as_html(
+            summary_of(type(self)),
+            [(one, values[one.name]) for one in parameters if values[one.name] is not None],
+        )
 
     @property
     def dimension(self) -> int:

@@ -9,13 +9,13 @@ above half the difference that the bounds have, and fails if it lies below.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.compiled import program
 from hrprob._core.formatting import format_number
 from hrprob._core.precision import double_precision
 from hrprob.comparison.estimates import estimate, trials_needed, verdict_above
@@ -48,13 +48,13 @@ def measure_errors(
     problem: Problem, sizes: tuple[int, ...] = _SIZES, replications: int = _REPLICATIONS, seed: int = 0
 ) -> Errors:
     """Return the errors of the GLSE on contexts on the unit sphere and normal noise, at growing n."""
-    errors = []
+    errors, link = [], as_affine(problem.link)
     with double_precision():
         for first in range(0, replications, _TOGETHER):
             rngs = [np.random.default_rng([seed, number]) for number in range(first, first + _TOGETHER)]
             samples = [_sample(problem, rng, sizes[-1]) for rng in rngs]
-            contexts, outcomes = (np.stack(part) for part in zip(*samples, strict=True))
-            errors.append(_errors(problem.theta, problem.phi, problem.link, contexts, outcomes, sizes))
+            sample = [jnp.asarray(np.stack(part)) for part in zip(*samples, strict=True)]
+            errors.append(_errors(problem.theta, problem.phi, link, *sample, sizes=sizes))
     theta, phi = np.concatenate(errors, axis=1)[:, :replications]
     return Errors(np.array(sizes), theta, phi)
 
@@ -66,13 +66,14 @@ def _sample(problem: Problem, rng: np.random.Generator, n: int) -> tuple[np.ndar
     return x, x @ np.asarray(problem.theta) + sd * rng.standard_normal(n)
 
 
-@partial(jax.jit, static_argnames="sizes")
+@program(static=("sizes",))
 def _errors(
     theta: jax.Array,
     phi: jax.Array,
     link: AffineLink,
     contexts: jax.Array,
     outcomes: jax.Array,
+    *,
     sizes: tuple[int, ...],
 ) -> jax.Array:
     """Return the errors of θ̂ and φ̂, of shape (2, replications, sizes)."""

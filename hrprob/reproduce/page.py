@@ -6,16 +6,17 @@ from pathlib import Path
 
 import hrprob
 from hrprob._core.formatting import format_number, percent
-from hrprob.comparison.estimates import Verdict
+from hrprob.comparison.estimates import Verdict as Holding
 from hrprob.comparison.growth import measured_error_rates
 from hrprob.io.config import Experiment
 from hrprob.io.page import Report
+from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED, Answer, Verdict, conclude
 from hrprob.reproduce.claims import Claim
 from hrprob.reproduce.curves import CurveVerdict, margin_of
 from hrprob.reproduce.first_user import FirstUser
 from hrprob.reproduce.parts import name_of
 
-__all__ = ["CAPTIONS", "verdicts_in_words", "write_page"]
+__all__ = ["CAPTIONS", "QUESTION", "answer_of", "write_page"]
 
 CAPTIONS = {
     "figure1": "Figure 1. (a) The variance of outcomes grows with the context. (b) The action with the higher mean "
@@ -51,8 +52,12 @@ _NOTES = (
 # Published values at user 1 that are less probable are named.
 _IMPROBABLE = 0.01
 
-_GOOD: dict[Verdict, bool | None] = {"holds": True, "fails": False, "undecided": None}
-_AGREEMENT: dict[Verdict, str] = {"holds": "agrees", "fails": "does not agree", "undecided": "undecided"}
+QUESTION = "Do the paper's curves and claims hold?"
+"""The title of the page."""
+
+_ENDS = {"holds": PASSES, "fails": FAILS, "undecided": UNDECIDED}
+_GOOD: dict[Holding, bool | None] = {"holds": True, "fails": False, "undecided": None}
+_AGREEMENT: dict[Holding, str] = {"holds": "agrees", "fails": "does not agree", "undecided": "undecided"}
 
 _CURVES_CAPTION = (
     "Last published user of each curve. HR-UCB with K = 5 is one run and one published curve in panels a, b and c, "
@@ -82,35 +87,28 @@ _HINDSIGHT_TEXT = (
 )
 
 
-def verdicts_in_words(
-    curves: list[CurveVerdict], claims: list[Claim], first_users: list[FirstUser]
-) -> list[tuple[bool | None, str]]:
-    """Return all verdicts, curves first, each with whether it agrees with the paper; None where undecided.
-
-    There are none without claims: the run was too small.
-    """
-    verdicts = [(_GOOD[curve.verdict], _curve_in_words(curve)) for curve in curves if claims]
-    verdicts += [(None, words) for words in _first_users_in_words(first_users)]
-    for claim in claims:
-        verdicts.append(
-            (_GOOD[claim.verdict], f"{claim.claim} ({claim.setting}): {claim.verdict}. {claim.evidence}")
-        )
-    return verdicts
+def answer_of(curves: list[CurveVerdict], claims: list[Claim]) -> Answer:
+    """Return whether curves and claims of the paper hold; without claims the run was too small to tell."""
+    if not claims:
+        return Answer("cannot tell", "Cannot tell: the run is too small to decide anything.", [], QUESTION)
+    verdicts = [_curve_verdict(curve) for curve in curves]
+    verdicts += [Verdict(f"{one.claim} ({one.setting})", _ENDS[one.verdict], one.evidence) for one in claims]
+    return conclude(verdicts, "more --trials", QUESTION, "curves and claims")
 
 
-def _curve_in_words(curve: CurveVerdict) -> str:
+def _curve_verdict(curve: CurveVerdict) -> Verdict:
     last = curve.last
     most = margin_of(last)
     panels = f"Panel {curve.panels[0]}" if len(curve.panels) == 1 else f"Panels {', '.join(curve.panels)}"
     words = (
-        f"{panels}, {name_of(curve.policy)}{' (a coin toss between two actions)' if curve.coin_toss else ''}: "
         f"{_AGREEMENT[curve.verdict]}; at user {last.user} ours is {format_number(last.mean, 0)} ± {format_number(last.se, 0)}, published "
         f"{format_number(last.published, 0)}, difference {curve.difference.against(-most, 0, most)}"
         f"{' (Welch, published single trials)' if curve.unpaired else ''}"
     )
-    if curve.verdict == "undecided":
-        words += f"; agreement would be an interval within ± {format_number(most, 0)}"
-    return words
+    toss = " (a coin toss between two actions)" if curve.coin_toss else ""
+    would = f"agreement would be an interval within ± {format_number(most, 0)}"
+    undecided = would if curve.verdict == "undecided" else ""
+    return Verdict(f"{panels}, {name_of(curve.policy)}{toss}", _ENDS[curve.verdict], words, undecided)
 
 
 def _first_users_in_words(first_users: list[FirstUser]) -> list[str]:
@@ -136,20 +134,26 @@ def write_page(
     """Write the report to ``path``, with the figures that are in ``folder``."""
     warning = "A QUICK run, too small to compare: it shows that it works, nothing else. " if quick else ""
     page = Report(
-        "Stay With Me, reproduced",
-        f"{warning}The figures of Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), played again: "
+        QUESTION,
+        f"{warning}The figures of "
+        f'"Stay With Me" by Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), played again: '
         f"{format_number(experiment.users)} users, {experiment.trials} trials, seed {experiment.seed}.",
     )
-    if claims:
-        if curves:
-            _add_curves(page, curves, first_users)
-        _add_claims(page, claims)
-        _add_error_rates(page)
-    else:
-        page.text("No verdicts: the run is too small to decide any.")
+    page.answer(answer_of(curves, claims))
     page.heading("The figures")
     for name in figures:
         page.figure(folder / f"{name}.png", CAPTIONS[name])
+    if claims and curves:
+        page.heading("Do the curves agree?")
+        with page.folded("every curve, at its last published user"):
+            _add_curves(page, curves, first_users)
+    if claims:
+        page.heading("Do the claims hold?")
+        with page.folded("every claim with its evidence, and how the margins were set"):
+            _add_claims(page, claims)
+        page.heading("How often do the tests of growth err?")
+        with page.folded("error rates that were measured beforehand"):
+            _add_error_rates(page)
     page.heading("What was run")
     for note in _NOTES:
         page.text(note)
@@ -160,7 +164,6 @@ def write_page(
 
 
 def _add_curves(page: Report, curves: list[CurveVerdict], first_users: list[FirstUser]) -> None:
-    page.heading("Do the curves agree?")
     rows = [
         [
             ", ".join(curve.panels),
@@ -181,7 +184,6 @@ def _add_curves(page: Report, curves: list[CurveVerdict], first_users: list[Firs
 
 
 def _add_claims(page: Report, claims: list[Claim]) -> None:
-    page.heading("Do the claims hold?")
     page.text(_CLAIMS_TEXT)
     page.text(_HINDSIGHT_TEXT)
     page.table(
@@ -194,7 +196,6 @@ def _add_claims(page: Report, claims: list[Claim]) -> None:
 def _add_error_rates(page: Report) -> None:
     """Add how often the tests of growth err, as measured."""
     measured = measured_error_rates()
-    page.heading("How often do the tests of growth err?")
     rows = [
         [
             case["policy"],

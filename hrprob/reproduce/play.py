@@ -26,15 +26,16 @@ from hrprob.io.json_files import finite_or_none, write_json
 from hrprob.io.manifest import environment, write_manifest
 from hrprob.io.netcdf import write_netcdf
 from hrprob.io.summary import summary
+from hrprob.io.verdicts import Answer
 from hrprob.policies import CMDP, HRUCB
 from hrprob.problem.links.base import as_affine
 from hrprob.reproduce.claims import LEAST_TRIALS, LEAST_USERS, Claim, claims
-from hrprob.reproduce.cmdp_counts import COUNTED_TRIALS, CMDPCounts, count
+from hrprob.reproduce.cmdp_counts import CMDPCounts, count
 from hrprob.reproduce.convergence import Errors, measure_errors, remark_2
 from hrprob.reproduce.curves import CurveVerdict, compare_curves
 from hrprob.reproduce.figure_1 import figure_1
 from hrprob.reproduce.first_user import FirstUser, first_users
-from hrprob.reproduce.page import verdicts_in_words, write_page
+from hrprob.reproduce.page import answer_of, write_page
 from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.regret_figures import figure_2, figure_index
 from hrprob.reproduce.validity_figure import figure_validity
@@ -58,13 +59,15 @@ class Reproduction(NamedTuple):
     claims: list[Claim]
     first_users: list[FirstUser]
 
-    def verdicts(self) -> list[tuple[bool | None, str]]:
-        """Return all verdicts in words, each with whether it agrees with the paper; None where it is undecided."""
-        return verdicts_in_words(self.curves, self.claims, self.first_users)
+    @property
+    def answer(self) -> Answer:
+        """Whether the paper's curves and claims hold: yes, no or cannot tell, and why."""
+        return answer_of(self.curves, self.claims)
 
     def to_dict(self) -> dict[str, object]:
         """Return curves, verdicts, claims and the summaries of all runs, as ``summary.json`` has them."""
         return {
+            "answer": self.answer.to_plain(),
             "curves": [_plain(point._asdict()) for curve in self.curves for point in curve.points],
             "curve_verdicts": [_curve(curve) for curve in self.curves if self.claims],
             "first_users": [first._asdict() for first in self.first_users],
@@ -210,16 +213,17 @@ def _cmdp_counts(experiments: dict[str, Experiment]) -> dict[str, CMDPCounts]:
     policies = {name: policy for name, policy in experiment.policies.items() if isinstance(policy, CMDP)}
     if not policies:
         return {}
-    # Played again, for a stored run does not have every user; trials are the same however many there are.
+    # Played again, for a stored run does not have every user; with all trials, though few are counted, so that the
+    # programs of the experiment serve.
     run = simulate(
         experiment.problem,
         policies,
         users=experiment.users,
-        trials=COUNTED_TRIALS,
+        trials=experiment.trials,
         seed=experiment.seed,
         keep="all",
     )
-    return {name: count(experiment.problem, policy, run, name) for name, policy in policies.items()}
+    return count(experiment.problem, policies, run)
 
 
 def _errors(experiments: dict[str, Experiment]) -> Errors | None:

@@ -11,6 +11,7 @@ module           what it does
 ``serving``      how one user is served, from arrival to departure
 ``programs``     the compiled programs: users of a chunk in all trials of a block
 ``schedule``     blocks of trials, chunks of users
+``binding``      policies for a problem, made once
 ``play``         one policy on one block; what everything that plays goes through
 ``engine``       ``simulate``: all policies on all blocks
 ``results``      the arrays of a run as an xarray dataset
@@ -40,6 +41,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import MOST_TRIALS, check_run, trial_keys
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+from hrprob.simulation.binding import bind
 from hrprob.simulation.checkpoints import BlockProgress, ChunkStore
 from hrprob.simulation.cost import slow_policies
 from hrprob.simulation.play import Piece, Play
@@ -51,7 +53,7 @@ from hrprob.simulation.schedule import MOST_TRIALS_IN_BLOCK, Chunk, Schedule, ar
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["bind", "check_policy", "check_problem", "compile_programs", "named", "simulate"]
+__all__ = ["check_policy", "check_problem", "compile_programs", "named", "simulate"]
 
 T = TypeVar("T")
 
@@ -139,30 +141,44 @@ def simulate(
 
 
 def compile_programs(
-    problem: Problem, policies: Mapping[str, Policy], users: int, trials: range, block: int | None = None
+    problem: Problem,
+    policies: Mapping[str, Policy],
+    users: int,
+    trials: range,
+    block: int | None = None,
+    *,
+    only_long: bool = False,
 ) -> None:
     """Compile what serves the users of a run, so that a later :func:`simulate` of it need not wait.
+
+    Parameters
+    ----------
+    problem, policies, users, trials, block
+        The run.
+    only_long : bool
+        Only the programs that take longest.
 
     Raises
     ------
     InvalidInput
         If a policy cannot be bound to the problem, as :func:`simulate` would.
     """
-    bound = {name: bind(name, policy, problem, users) for name, policy in policies.items()}
-    schedule = _schedule(problem, bound, users, trials, block)
+    schedule = _schedule(problem, policies, users, trials, block)
     keys = trial_keys(0, schedule.blocks[0])
-    for policy in bound.values():
-        Play(problem, policy, keys, users).prepare(problem, schedule).result()
+    for name, policy in policies.items():
+        if policy.long_program or not only_long:
+            bound = bind(name, policy, problem, users)
+            Play(problem, bound, keys, users).prepare(problem, schedule).result()
 
 
 def _schedule(
-    problem: Problem, bound: Mapping[str, Policy], users: int, trials: range, block: int | None
+    problem: Problem, policies: Mapping[str, Policy], users: int, trials: range, block: int | None
 ) -> Schedule:
     return Schedule(
         problem,
         users=users,
         trials=trials,
-        warmup=max(policy.warmup for policy in bound.values()),
+        warmup=max(policy.warmup for policy in policies.values()),
         block=MOST_TRIALS_IN_BLOCK if block is None else block,
     )
 
@@ -210,14 +226,6 @@ def check_problem(problem: object) -> None:
     """Raise unless it is a problem."""
     if not isinstance(problem, Problem):
         raise InvalidInput("problem", "must be a Problem", problem, "for example hrprob.Problem()")
-
-
-def bind(name: str, policy: Policy, problem: Problem, users: int) -> Policy:
-    """Return the policy for this problem; what it complains about names the policy."""
-    try:
-        return policy.bind(problem, users)
-    except InvalidInput as error:
-        raise error.within(f'policy "{name}"') from None
 
 
 def _play(
@@ -285,16 +293,19 @@ def _play_block(
     # Programs are compiled while the first arrivals are made. A policy is sent to the pool when its program is
     # ready: its workers never wait for a compiler.
     programs = {
-        name: compilers.submit(_timed, play.prepare, problem, schedule) for name, play in plays.items()
+        name: compilers.submit(_timed, plays[name].prepare, problem, schedule)
+        for name in sorted(plays, key=lambda name: not policies[name].long_program)
     }
+    spent: dict[str, float] = {}
     for chunk in arriving(problem, keys, schedule, trials, pool, after=progress.chunks):
         if stop.is_set():
             return
         recorder.add_best(block, chunk)
-        moves, spent = {}, {}
-        for name, play in plays.items():
+        moves = {}
+        # The slowest first: begun last, it would leave the other workers without work at the end of a chunk.
+        for name in sorted(plays, key=lambda name: -spent.get(name, 0.0)):
             programs[name].result()[0].result()
-            moves[name] = pool.submit(_timed, _pieces, play, chunk)
+            moves[name] = pool.submit(_timed, _pieces, plays[name], chunk)
         for name, move in moves.items():
             pieces, spent[name] = move.result()
             recorder.add(name, block, chunk, pieces, spent[name])

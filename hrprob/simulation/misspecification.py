@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
-import xarray
 
 from hrprob._core.records import describe
 from hrprob._core.types import Decoded
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["as_json", "beliefs_in_words", "misspecified", "short_beliefs"]
 
@@ -50,6 +53,7 @@ def beliefs_in_words(result: xarray.Dataset) -> dict[str, list[str]]:
 
     Examples
     --------
+    >>> import xarray
     >>> result = xarray.Dataset(attrs={
     ...     "misspecified": '{"b": {"noise": {"kind": "student-t"}}}', "problem": '{"noise": {"kind": "normal"}}'})
     >>> beliefs_in_words(result)

@@ -8,7 +8,7 @@ play the same game.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple, TypedDict
 
@@ -28,7 +28,9 @@ from hrprob.simulation.programs import Carry, Keys, Observer, Played, advance, b
 from hrprob.simulation.schedule import Chunk, Schedule, arriving
 from hrprob.simulation.truths import SHARED, OwnNumbers
 
-__all__ = ["Piece", "Play", "look_at_states", "play_block"]
+__all__ = ["Piece", "Play", "expect_warmup", "look_at_states", "play_block"]
+
+_expected: set[Hashable] = set()
 
 
 class Piece(NamedTuple):
@@ -40,6 +42,22 @@ class Piece(NamedTuple):
     cost: np.ndarray  # (users, trials) pseudo regret of each user
     regret: np.ndarray  # (users, trials) cumulative pseudo regret
     observed: PyTree  # what the observer returned, each (users, ..., trials)
+
+
+def expect_warmup(problem: Problem, policy: Policy) -> None:
+    """Let this bound policy share its program with others of its kind that have no warm-up users, in this process.
+
+    A program for warm-up users serves all others as well, to the bit; one without them is smaller. Where both
+    are wanted, the larger one alone is compiled.
+    """
+    if policy.warmup > 0:
+        _expected.add(_kind_of(problem.rules, policy))
+
+
+def _kind_of(rules: StayRules, policy: Policy) -> Hashable:
+    """Return what decides which program serves a policy's users, apart from the sizes of chunks and blocks."""
+    leaves, tree = jax.tree.flatten((rules, policy))
+    return tree, tuple((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
 
 
 class _Options(TypedDict):
@@ -91,6 +109,9 @@ class Play:
             raise InvalidInput("policy", "must keep its action for a whole stay", policy.kind, remedy)
         self._rules, self._policy, self._keys, self._own = problem.rules, policy, keys, own
         self._observe = observe
+        self._warms = policy.warmup > 0 or (
+            bool(_expected) and observe is None and _kind_of(self._rules, policy) in _expected
+        )
         self._pauses = set(policy.pauses(users))
         self._ends = sorted({*stops, *self._pauses})
         self._carry: Carry = begin(policy, keys, own)
@@ -151,7 +172,7 @@ class Play:
 
     @property
     def _options(self) -> _Options:
-        return {"warms": self._policy.warmup > 0, "observe": self._observe}
+        return {"warms": self._warms, "observe": self._observe}
 
     def _pause(self, user: int) -> None:
         learning = self._carry.learning

@@ -22,7 +22,8 @@ from jax import lax
 
 from hrprob import lifetime
 from hrprob._core.random_numbers import Purpose, Source
-from hrprob._core.types import PyTree
+from hrprob._core.types import Integer, PyTree
+from hrprob.numerics.control_flow import once
 from hrprob.policies.base import Policy, Seen
 from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
@@ -88,7 +89,8 @@ def warm_up(visit: Visit, learning: Learning) -> Learning:
     actions = visit.arrival.mean.shape[0]
 
     def at_random(_: PyTree, played: jax.Array) -> jax.Array:
-        return jnp.floor(actions * visit.source.uniform(Purpose.WARMUP, (), played)).astype(jnp.int32)
+        share = _drawn(visit, lambda start: visit.source.uniform(Purpose.WARMUP, (), start), (), played)
+        return jnp.floor(actions * share).astype(jnp.int32)
 
     free = jnp.zeros_like(visit.arrival.mean)
     learned = _play_rounds(visit, learning, at_random, free).learning
@@ -110,22 +112,45 @@ def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, S
     mean, sd = arrival.mean[action], arrival.sd[action]
     quota = policy.quota(learning.state, learning.sample_size, user, arrival.contexts[action])
 
-    def extend(stay: _Stay, outcomes: jax.Array) -> _Stay:
-        levels = rules.satisfaction.by_round(arrival.beta, source, BLOCK_OF_ROUNDS, stay.played)
-        return _extend(stay, outcomes, levels, quota)
+    def levels(played: jax.Array) -> jax.Array:
+        return rules.satisfaction.by_round(arrival.beta, source, BLOCK_OF_ROUNDS, played)
+
+    def extend(stay: _Stay) -> _Stay:
+        # In a loop over rounds, a third of the code: what comes here has drawn as many numbers, which take longer.
+        outcomes, betas = mean + sd * _noise(visit, BLOCK_OF_ROUNDS, stay.played), levels(stay.played)
+        return lax.fori_loop(
+            0, BLOCK_OF_ROUNDS, lambda i, stay: _play_on(stay, outcomes[i], _of_round(betas, i), quota), stay
+        )
 
     nothing, outcomes = jnp.zeros(()), mean + sd * arrival.noise
-    stay = extend(_Stay(jnp.asarray(True), nothing, nothing, nothing, nothing), outcomes)
-    stay = lax.while_loop(
-        lambda stay: stay.alive & (stay.played < MOST_ROUNDS),
-        lambda stay: extend(stay, mean + sd * rules.noise.draw(source, BLOCK_OF_ROUNDS, stay.played)),
-        stay,
-    )
+    stay, betas = _Stay(jnp.asarray(True), nothing, nothing, nothing, nothing), levels(nothing)
+    # Written out by rounds: each is a vector operation over the trials.
+    for i, outcome in enumerate(outcomes):
+        stay = _play_on(stay, outcome, _of_round(betas, i), quota)
+    stay = lax.while_loop(lambda stay: stay.alive & (stay.played < MOST_ROUNDS), extend, stay)
     length = _with_remainder(visit, stay.alive, stay.played, mean, sd)
     seen = _see(visit, action, stay._replace(alive=jnp.asarray(False), played=length), outcomes)
     learned = Learning(policy.update(learning.state, seen), learning.sample_size + stay.sampled)
     cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
     return learned, Served(action, length, cost), seen
+
+
+def _noise(visit: Visit, rounds: int, start: jax.Array) -> jax.Array:
+    """Return the noise of ``rounds`` rounds of a stay, from round ``start`` on."""
+    return _drawn(visit, lambda first: visit.rules.noise.draw(visit.source, rounds, first), (rounds,), start)
+
+
+def _drawn(
+    visit: Visit, draw: Callable[[jax.Array], jax.Array], shape: tuple[int, ...], start: jax.Array
+) -> jax.Array:
+    """Return ``draw(start)``, which has this shape.
+
+    In a loop that runs once: by itself, the compiler would copy the hundreds of operations of a random number into every
+    place that uses it.
+    """
+    # Always so, which the compiler cannot know.
+    arrived = visit.user > 0.0
+    return once(arrived, lambda pair: (pair[0] + 1.0, draw(pair[0])), (start, jnp.zeros(shape)))[1]
 
 
 def _see(visit: Visit, action: jax.Array, stay: _Stay, outcomes: jax.Array) -> Seen:
@@ -145,19 +170,21 @@ def _see(visit: Visit, action: jax.Array, stay: _Stay, outcomes: jax.Array) -> S
     )
 
 
-def _extend(stay: _Stay, outcomes: jax.Array, levels: jax.Array, quota: jax.Array) -> _Stay:
-    # Written out by rounds: each is a vector operation over the trials.
-    alive, played, sampled, total, squares = stay
-    for i, outcome in enumerate(outcomes):
-        # One level for the whole stay, or one per round.
-        beta = levels[i] if levels.ndim else levels
-        takes = alive & (sampled < quota)
-        played = played + jnp.where(alive, 1.0, 0.0)
-        sampled = sampled + jnp.where(takes, 1.0, 0.0)
-        total = total + jnp.where(takes, outcome, 0.0)
-        squares = squares + jnp.where(takes, outcome * outcome, 0.0)
-        alive = alive & (outcome >= beta)
-    return _Stay(alive, played, sampled, total, squares)
+def _play_on(stay: _Stay, outcome: jax.Array, beta: jax.Array, quota: jax.Array) -> _Stay:
+    """Return the stay after one more round, if the user is still there."""
+    takes = stay.alive & (stay.sampled < quota)
+    return _Stay(
+        stay.alive & (outcome >= beta),
+        stay.played + jnp.where(stay.alive, 1.0, 0.0),
+        stay.sampled + jnp.where(takes, 1.0, 0.0),
+        stay.total + jnp.where(takes, outcome, 0.0),
+        stay.squares + jnp.where(takes, outcome * outcome, 0.0),
+    )
+
+
+def _of_round(levels: jax.Array, number: Integer) -> jax.Array:
+    """Return the level of one of some rounds: there is one for the whole stay, or one per round."""
+    return levels[number] if levels.ndim else levels
 
 
 def _with_remainder(
@@ -219,7 +246,7 @@ def _play_rounds(
     def play(now: _Round) -> _Round:
         action = choose(now.learning.state, now.played)
         mean, sd = arrival.mean[action], arrival.sd[action]
-        outcome = mean + sd * rules.noise.draw(source, 1, now.played)[0]
+        outcome = mean + sd * _noise(visit, 1, now.played)[0]
         state, context = now.learning.state, arrival.contexts[action]
         sampled = jnp.where(policy.quota(state, now.learning.sample_size, user, context) > 0, 1.0, 0.0)
         beta = rules.satisfaction.by_round(arrival.beta, source, 1, now.played).reshape(())

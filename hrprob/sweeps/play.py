@@ -36,8 +36,9 @@ from hrprob.io.unfinished import check_same_plan, fingerprint, unfinished
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.scheduling.opening import open_scheduler
+from hrprob.simulation.binding import bind
 from hrprob.simulation.checkpoints import ChunkStore
-from hrprob.simulation.engine import bind, check_problem, named
+from hrprob.simulation.engine import check_problem, named
 from hrprob.simulation.progress import Progress
 from hrprob.simulation.tasks import Scheduler
 from hrprob.sweeps.design import Design, make_design, read_design

@@ -1,11 +1,12 @@
 r"""Priors of θ and φ, by name.
 
-=============  =============================================================
-``uniform``    uniform on the balls ‖θ‖ ≤ ``bounds.theta``, ‖φ‖ ≤ ``bounds.phi``
-``gaussian``   N(0, (share · bound)² I) truncated to the same balls
-=============  =============================================================
+==================  =============================================================
+``uniform``         uniform on the balls ‖θ‖ ≤ ``bounds.theta``, ‖φ‖ ≤ ``bounds.phi``
+``gaussian``        N(0, (share · bound)² I) truncated to the same balls
+``with-intercept``  one of these for slopes, and normal intercepts outside the balls
+==================  =============================================================
 
-Both are NumPyro distributions on a ball. Engines that work in ℝᵈ (NUTS, normal guides,
+The first two are NumPyro distributions on a ball. Engines that work in ℝᵈ (NUTS, normal guides,
 Laplace) reach the ball by the map of :mod:`hrprob.models.ball`, under which the uniform
 prior is standard normal: there is no boundary to cross, and f(φᵀx) stays positive.
 
@@ -35,11 +36,13 @@ from hrprob.models.priors.base import (
     radii,
     register,
     sample,
+    supports,
     theta_precision,
 )
 from hrprob.models.priors.checks import check_prior, check_record
 from hrprob.models.priors.gaussian import Gaussian
 from hrprob.models.priors.uniform import Uniform
+from hrprob.models.priors.with_intercept import WithIntercept
 
 __all__ = [
     "PRIORS",
@@ -49,6 +52,7 @@ __all__ = [
     "Prior",
     "Uniform",
     "UniformBall",
+    "WithIntercept",
     "check_prior",
     "check_record",
     "is_uniform",
@@ -56,5 +60,6 @@ __all__ = [
     "radii",
     "register",
     "sample",
+    "supports",
     "theta_precision",
 ]

@@ -11,7 +11,7 @@ from jax.scipy.special import gammainc
 from numpyro.distributions import constraints, transforms
 
 from hrprob._core.types import Number, PyTree
-from hrprob.models.ball import from_ball, log_volume, to_ball
+from hrprob.models.ball import ball_derivatives, from_ball, log_volume, to_ball
 from hrprob.numerics.products import contract
 
 __all__ = ["BallConstraint", "BallTransform", "NormalBall", "UniformBall"]
@@ -37,6 +37,18 @@ class BallConstraint(constraints.Constraint):
     def feasible_like(self, prototype: jax.Array) -> jax.Array:
         """Return the centre."""
         return jnp.zeros_like(prototype)
+
+    def from_normal(self, z: jax.Array) -> jax.Array:
+        """Return the points (..., d) of unconstrained vectors z; a standard normal z becomes uniform."""
+        return to_ball(z, self.radius)
+
+    def to_normal(self, v: jax.Array) -> jax.Array:
+        """Return z (..., d) of some points."""
+        return from_ball(v, self.radius)
+
+    def derivatives(self, z: jax.Array, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return the Jacobian of :meth:`from_normal` at z (d,), and the Hessian of its product with ``weights``."""
+        return ball_derivatives(z, self.radius, weights)
 
     def tree_flatten(self) -> tuple[tuple[Number], tuple[tuple[str], dict[str, object]]]:
         """Return the radius as the only leaf."""

@@ -12,6 +12,7 @@ import numpyro.distributions as dist
 from hrprob._core.registry import Registry
 from hrprob._core.types import Number
 from hrprob.models.claims import keeps_claim
+from hrprob.models.priors.balls import BallConstraint
 from hrprob.models.setting import Setting
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "radii",
     "register",
     "sample",
+    "supports",
     "theta_precision",
 ]
 
@@ -84,7 +86,20 @@ def radii(prior: Prior, setting: Setting) -> tuple[Number, Number]:
     >>> [float(radius) for radius in radii(make_prior("uniform"), Setting(dimension=3))]
     [1.0, 2.0]
     """
-    return prior.theta(setting).support.radius, prior.phi(setting).support.radius
+    of_theta, of_phi = supports(prior, setting)
+    return of_theta.radius, of_phi.radius
+
+
+def supports(prior: Prior, setting: Setting) -> tuple[BallConstraint, BallConstraint]:
+    """Return what a prior of θ and φ is on, with the maps by which engines in ℝᵈ reach it.
+
+    Examples
+    --------
+    >>> of_theta, _ = supports(make_prior("uniform"), Setting(dimension=3))
+    >>> of_theta.from_normal(jax.numpy.zeros(3)).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    return prior.theta(setting).support, prior.phi(setting).support
 
 
 _DENSITY = ("theta", "phi", "log_tilt")

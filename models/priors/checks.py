@@ -17,6 +17,7 @@ from hrprob.models.priors.balls import BallConstraint
 from hrprob.models.priors.base import Prior
 from hrprob.models.priors.gaussian import Gaussian
 from hrprob.models.priors.uniform import Uniform
+from hrprob.models.priors.with_intercept import WithIntercept
 from hrprob.models.setting import Setting
 
 T = TypeVar("T")
@@ -37,6 +38,9 @@ def check_prior(prior: Prior, setting: Setting) -> None:
     Some engines use the distributions of θ and φ, the others ``log_tilt``.
     """
     if type(prior) in (Uniform, Gaussian):
+        return
+    if isinstance(prior, WithIntercept):
+        check_prior(prior.slopes, prior.of_slopes(setting))
         return
     with double_precision():
         of_theta = _result_of(prior, "theta", lambda: prior.theta(setting))

@@ -147,6 +147,33 @@ def test_unreadable_files_are_refused(call, tmp_path):
     assert not (tmp_path / "result").exists()
 
 
+@pytest.mark.slow
+def test_intercepts_and_bounds_from_the_data(call, good, tmp_path):
+    options = ("--standardise", "--intercept", "--bounds", "auto")
+    status, out, err = call(good, *QUICK, *options, "--draws", 200, "--out", "fit")
+    assert (status, only_progress(err)) == (0, True)
+    assert "theta[intercept]" in out
+    assert "contexts were centred and divided by" in out
+    assert "chosen from the data: twice the estimate plus six standard errors" in out
+    posterior = hrprob.Posterior.load(tmp_path / "fit" / "posterior.nc")
+    assert posterior.setting.link.kind == "log"
+    assert posterior.table.intercept
+
+
+def test_links_and_bounds_that_do_not_go_together(call, good):
+    for options, words in (
+        (("--link", "log", "--link-offset", 2), "`--link-offset` must not be given with --link"),
+        (("--bounds", "auto", "--bound-phi", 2), "`--bound-phi` must not be given with --bounds auto"),
+        (("--link", "lgo"), "did you mean `log`?"),
+        (("--link", "log", "--bound-phi", 30), "`--bound-phi` must be at most 20"),
+        (("--intercept", "--link", "affine"), "positive everywhere with an intercept"),
+        (("--device", "abacus"), "must be a device of JAX"),
+    ):
+        status, _, err = call(good, *QUICK, *options)
+        assert status != 0
+        assert words in err
+
+
 OTHERS = "datum;dosis;alter;ertrag;id\n1.5.;2,5;40;0,4;a\n2.5.;5;30;-1,2;b\n3.5.;1;50;0,9;b\n"
 NAMED = ("--outcome", "ertrag", "--context", "dosis, alter", "--user", "id")
 

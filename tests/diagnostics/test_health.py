@@ -59,15 +59,30 @@ def test_good_chains_are_sound():
         ({"drift": 0.2}, "R-hat"),
         ({"diverging": 3}, "diverged"),
         ({"slow_energy": True}, "missing information"),
-        ({"draws": 40}, "R-hat"),
-        ({"repeats": 8}, " (bulk) and "),
-        ({"rare_tails": True}, " (tail), below 400"),
+        ({"repeats": 12}, " (bulk) and "),
+        ({"rare_tails": True}, " (tail), below 320"),
     ],
 )
 def test_bad_chains_are_not_called_sound(fault, word):
     verdict = verdict_on(chains(**fault))
     assert verdict.good is False
     assert word in verdict.words
+
+
+@pytest.mark.parametrize(
+    ("fault", "word"),
+    [
+        # The R-hat of 40 sound draws per chain is above 1.01 by chance alone.
+        ({"draws": 40}, "R-hat"),
+        # About a sixth of the draws are effective: a sampler of usual speed that drew few.
+        ({"repeats": 6, "draws": 300}, "effective sample size"),
+    ],
+)
+def test_chains_that_are_only_short_are_undecided(fault, word):
+    verdict = verdict_on(chains(**fault))
+    assert verdict.good is None
+    assert word in verdict.words
+    assert "without --quick" in verdict.words
 
 
 def test_energy_is_that_of_the_textbook():

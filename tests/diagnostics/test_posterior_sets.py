@@ -24,7 +24,8 @@ def test_the_posterior_beside_the_printed_sets_is_as_in_plain_numpy():
     engine = Laplace()
     with double_precision():
         found = jax.tree.map(
-            np.asarray, posterior_sets._compare(TARGET, pad(data, 16), 12, truth, radii, delta, ridge, key)
+            np.asarray,
+            posterior_sets._compare(Laplace(), TARGET, pad(data, 16), 12, truth, radii, delta, ridge, key),
         )
         belief = engine.fit(TARGET, [(pad(data, 16), 12)], engine.init(TARGET))
         z = jax.vmap(lambda key: engine.draw(TARGET, belief, key))(

@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 import hrprob
+from hrprob._core.records import describe as plain
+from hrprob.io.config import Experiment
 from hrprob.kinds import FAMILIES, describe
 
 ROOT = Path(__file__).parents[2]
@@ -80,13 +82,25 @@ def entry_key(family: str) -> str:
 
 
 def test_the_keys_of_a_problem_and_a_run_have_their_lines() -> None:
+    """Each with its default, and with an example that is one."""
     text = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
-    problem = {name for name in hrprob.Problem.__dataclass_fields__ if name != "bounds"}
-    keys = {*problem, "bounds.theta", "bounds.phi", "users", "trials", "seed", "kind", "name"}
-    for key in keys:
+    problem, run = hrprob.Problem.__dataclass_fields__, Experiment.__dataclass_fields__
+    defaults = {
+        name: field.default for name, field in problem.items() if name not in ("theta", "phi", "bounds")
+    }
+    defaults |= {f"bounds.{name}": getattr(problem["bounds"].default, name) for name in ("theta", "phi")}
+    defaults |= {name: run[name].default for name in ("users", "trials", "seed")}
+    for key in (*defaults, "theta", "phi", "kind", "name"):
         row = re.search(rf"^\| `{re.escape(key)}` \|(.*)\|$", text, flags=re.M)
         assert row, key
-        assert len(row[1].split(" | ")) == 4, key
+        kind, default, meaning, example = (cell.strip() for cell in row[1].split(" | "))
+        assert kind, key
+        assert meaning, key
+        assert key.partition(".")[0] in tomllib.loads(example.strip("`")), key
+        if key in defaults:
+            written = None if default == "none" else tomllib.loads(f"value = {default.strip('`')}")["value"]
+            written = {"kind": written} if isinstance(written, str) else written
+            assert written == plain(defaults[key]), key
 
 
 @pytest.mark.usefixtures("extensions")

@@ -11,7 +11,8 @@ NAMES = sorted(set(hrprob.__all__) - {"__version__"})
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_docstring_has_an_example(name: str) -> None:
-    text = inspect.getdoc(getattr(hrprob, name)) or ""
+    # Not `inspect.getdoc`, which takes that of a base class where a class has none.
+    text = inspect.cleandoc(getattr(hrprob, name).__doc__ or "")
     assert text, name
     assert "\nExamples\n--------\n" in text, name
     assert ">>> " in text.partition("\nExamples\n--------\n")[2], name

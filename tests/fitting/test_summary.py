@@ -52,7 +52,9 @@ def test_draws_at_the_edge_of_a_smaller_ball_are_pressed_against_it(half):
 def test_draws_at_a_bound_ask_for_a_larger_one():
     theta, phi = at_norms(make_prior("uniform"), 1.099, 1.699).concerns()
     assert theta.endswith("within 2 % of its bound 1.1: if it may be larger, raise `bounds.theta`")
-    assert phi.endswith("raise `bounds.phi` and the offset of the link")
+    assert phi.endswith(
+        'raise `bounds.phi`, with it the offset of the link, or take `link="log"`, which needs none'
+    )
 
 
 def test_draws_projected_onto_the_ball_are_a_concern(half):
@@ -66,8 +68,9 @@ def test_draws_projected_onto_the_ball_are_a_concern(half):
 
 def test_parameters_that_do_not_vary_are_a_concern():
     made = at_norms(make_prior("uniform"), 0.5, 0.5, engine="laplace")
-    ratio = np.random.default_rng(1).normal(scale=0.01, size=(4, 500))
-    same = dataclasses.replace(made, theta=np.full((4, 500, 2), 0.25), log_ratio=ratio).concerns()
+    ratio = np.random.default_rng(1).normal(scale=0.01, size=(1, 500))
+    theta, phi = np.full((1, 500, 2), 0.25), made.phi[:1]
+    same = dataclasses.replace(made, theta=theta, phi=phi, log_ratio=ratio).concerns()
     assert [concern.partition(":")[0] for concern in same] == ["all draws of theta[x1] are the same"]
 
 
@@ -139,17 +142,17 @@ def test_concerns_name_bounds_and_bad_approximations(posterior):
     assert shifted.pareto_k < 0.7
     assert any("theta[x1] off by" in concern for concern in shifted.concerns())
     heavy = np.log(1e-6 + stats.pareto(0.5).rvs(4000, random_state=0))[None]
-    assert any("Pareto" in concern for concern in dataclasses.replace(posterior, log_ratio=heavy).concerns())
+    assert any(
+        "far from" in concern for concern in dataclasses.replace(posterior, log_ratio=heavy).concerns()
+    )
     for wrong in (1e4 * posterior.theta[..., 0], np.full((1, 4000), np.nan)):
         apart = dataclasses.replace(posterior, log_ratio=wrong)
-        assert any("Pareto k̂ is inf" in concern for concern in apart.concerns())
+        assert any("far from the posterior" in concern for concern in apart.concerns())
     # A handful of draws weigh more than the rest, and hardly anything together.
     far = 1e-3 * posterior.theta[..., 0]
     far[0, :8] = np.linspace(0.5, 2.5, 8)
     concerns = dataclasses.replace(posterior, log_ratio=far).concerns()
-    assert any(
-        "far out" in concern and "take nuts where such tails matter" in concern for concern in concerns
-    )
+    assert any("Pareto k̂" in concern and "take nuts where tails matter" in concern for concern in concerns)
     # Weights without a tail, by which few draws are left.
     few = np.where(np.arange(4000) < 250, 10.0, 0.0) + 1e-3 * posterior.theta[..., 0]
     concerns = dataclasses.replace(posterior, log_ratio=few).concerns()
@@ -157,3 +160,22 @@ def test_concerns_name_bounds_and_bad_approximations(posterior):
     # Chains that never moved have no R-hat, which is no good sign.
     stuck = dataclasses.replace(cut, theta=np.full((4, 1000, 2), 0.5))
     assert any("R-hat of theta[x1] is nan" in concern for concern in stuck.concerns())
+
+
+def test_outcomes_and_contexts_off_scale_are_named(posterior):
+    def said(x, r):
+        table = Table(x, r)
+        return [
+            concern
+            for concern in dataclasses.replace(posterior, table=table).concerns()
+            if "lie" in concern or "off" in concern
+        ]
+
+    x, r = posterior.table.x, posterior.table.r
+    assert said(x, r) == []
+    assert "half of them lie" in said(x, 500.0 * r)[0]
+    assert "within" in said(x, posterior.moments(x)[0].mean(axis=(0, 1)))[0]
+    one = r.copy()
+    one[6] = 300.0
+    assert said(x, one)[0].startswith("the outcome of round 7 lies ")
+    assert "contexts are off scale" in said(1e-4 * x, r)[0]

@@ -2,19 +2,20 @@
 
 ::
 
-    python -m tests.fuzz [--inputs 1000000] [--played 2500] [--seed 0] [--minutes 60] [--processes N] [READER ...]
+    python -m tests.fuzz [--inputs 1000000] [--played 2500] [--seed 0] [--minutes 60] [--processes N] [--record FILE] [READER ...]
 
 A reader may accept an input or refuse it with :class:`~hrprob._core.errors.InvalidInput`, the error that becomes exit
 code 2. Anything else is printed with the number that repeats it (``--from NUMBER --inputs 1 --played 0 READER``): another
 exception, a NaN that was accepted, more than 20 seconds. ``--played`` configurations are played against a plain
 loop, as far as they are accepted. The exit code is 1 if anything was found. ``--minutes`` ends it earlier; what was done
-is printed.
+is printed, and written to the file that ``--record`` names, beside what it has of other seeds, while the command runs.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import json
 import multiprocessing
 import os
 import sys
@@ -22,28 +23,69 @@ import tempfile
 import time
 from pathlib import Path
 
+import hrprob
 from tests.fuzz.readers import READERS, prepare
-from tests.fuzz.working import PLAYED, Work, begin, do
+from tests.fuzz.working import PLAYED, Found, Work, begin, do
 
-# How often readers get an input: to read HDF5 takes ten times as long as a table.
-WEIGHTS = {"netcdf": 0.2, "posterior": 0.1}
+# How often readers get an input, so that none takes most of the time: to read HDF5 takes 50 times as long as to read a table.
+WEIGHTS = {"netcdf": 0.06, "posterior": 0.02}
 # Inputs that a process has at a time.
-_AT_A_TIME = 1000
+_AT_A_TIME = 500
 _MOST_SHOWN = 5
+# Files in memory, where there is such a folder.
+_MEMORY = Path("/dev/shm")
 
 
 def all_work(asked: argparse.Namespace) -> list[Work]:
-    """Return what was asked for, in portions."""
+    """Return what was asked for, in portions, all readers side by side."""
     weights = {name: WEIGHTS.get(name, 1.0) for name in asked.readers}
     counts = {name: round(asked.inputs * weight / sum(weights.values())) for name, weight in weights.items()}
     end = time.time() + 60 * asked.minutes
-    work = []
+    work: list[tuple[float, Work]] = []
     for name, count in {**counts, PLAYED: asked.played}.items():
         first = 0 if name == PLAYED else asked.first
         portion = max(1, min(_AT_A_TIME, count // asked.processes))
-        for low in range(first, first + count, portion):
-            work.append(Work(name, range(low, min(low + portion, first + count)), asked.seed, end))
-    return work
+        for low in range(0, count, portion):
+            numbers = range(first + low, first + min(low + portion, count))
+            work.append((low / count, Work(name, numbers, asked.seed, end)))
+    return [one for _, one in sorted(work, key=lambda entry: entry[0])]
+
+
+class Record:
+    """What was done so far, in a file if one is asked for."""
+
+    def __init__(self, asked: argparse.Namespace) -> None:
+        self.began, self.file, self.failures = time.perf_counter(), asked.record, []
+        self.ends: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+        self.seconds: collections.Counter[str] = collections.Counter()
+        self.command = (
+            f"python -m tests.fuzz --inputs {asked.inputs} --played {asked.played} --seed {asked.seed}"
+        )
+
+    def add(self, found: Found) -> None:
+        self.ends[found.name] += found.ends
+        self.ends[found.name]["failed"] += len(found.failures)
+        self.seconds[found.name] += found.seconds
+        for line in found.failures[: max(0, _MOST_SHOWN - len(self.failures))]:
+            print(line, flush=True)
+        self.failures += found.failures
+        if self.file is not None:
+            self.file.write_text(json.dumps(self.facts(), indent=1) + "\n", encoding="utf-8")
+
+    def facts(self) -> dict[str, object]:
+        readers = {
+            name: dict(sorted(ends.items())) | {"seconds": round(self.seconds[name], 2)}
+            for name, ends in sorted(self.ends.items())
+        }
+        return {
+            "command": "python -m tests.fuzz",
+            "hrprob": hrprob.__version__,
+            "seeds": self.seeds,
+            "inputs": sum(ends.total() for name, ends in self.ends.items() if name != PLAYED),
+            "processor_seconds": round(self.seconds.total()),
+            "failures": self.failures,
+            "readers": readers,
+        }
 
 
 def main() -> None:
@@ -53,26 +95,24 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
-    began, totals, failures = time.perf_counter(), collections.defaultdict(collections.Counter), []
-    with tempfile.TemporaryDirectory() as place:
+    record = Record(asked)
+    with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as place:
         whole = Path(place, "whole")
         whole.mkdir()
         prepare(whole)
         context = multiprocessing.get_context("spawn")
         with context.Pool(asked.processes, begin, (str(whole),)) as pool:
             for found in pool.imap_unordered(do, all_work(asked)):
-                totals[found.name] += found.ends
-                totals[found.name]["failed"] += len(found.failures)
-                for line in found.failures[: max(0, _MOST_SHOWN - len(failures))]:
-                    print(line, flush=True)
-                failures += found.failures
-    for name, ends in totals.items():
+                record.add(found)
+    facts = record.facts()
+    for name, ends in record.ends.items():
         said = ", ".join(f"{how} {times}" for how, times in sorted(ends.items()))
-        print(f"{name}: {sum(ends.values())}: {said}")
-    inputs = sum(sum(ends.values()) for name, ends in totals.items() if name != PLAYED)
-    print(f"{inputs} inputs in {time.perf_counter() - began:.0f} s, {len(failures)} failed")
-    sys.exit(int(bool(failures)))
+        print(f"{name}: {ends.total()}: {said}")
+    seconds = time.perf_counter() - record.began
+    print(f"{facts['inputs']} inputs, {len(record.failures)} failed; {seconds:.0f} s")
+    sys.exit(int(bool(record.failures)))
 
 
 if __name__ == "__main__":

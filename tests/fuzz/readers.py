@@ -30,7 +30,7 @@ from hrprob.live.evaluation.csv_log import as_log
 from hrprob.live.replay import settings_of
 from hrprob.models import Setting, make_model, make_prior
 from hrprob.problem.files import read_context_sets, read_levels
-from hrprob.simulation.engine import bind
+from hrprob.simulation.binding import bind
 from hrprob.sweeps.design import read_design
 from tests.fuzz.mutations import change_bytes, change_table, change_text, to_toml
 

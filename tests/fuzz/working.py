@@ -41,6 +41,7 @@ class Found(NamedTuple):
     name: str
     ends: collections.Counter[str]
     failures: list[str]
+    seconds: float  # of the processor
 
 
 class TooLong(BaseException):
@@ -66,7 +67,7 @@ def limited(seconds: int) -> Iterator[None]:
 def do(work: Work) -> Found:
     """Let a reader have its inputs."""
     ends: collections.Counter[str] = collections.Counter()
-    failures = []
+    failures, began = [], time.process_time()
     for number in work.numbers:
         if time.time() > work.end:
             break
@@ -77,7 +78,7 @@ def do(work: Work) -> Found:
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(last.filename).name}:{last.lineno}"
             failures.append(f"{work.name} {number}: {type(error).__name__}: {str(error)[:300]} ({where})")
-    return Found(work.name, ends, failures)
+    return Found(work.name, ends, failures, time.process_time() - began)
 
 
 def one(work: Work, number: int) -> str:

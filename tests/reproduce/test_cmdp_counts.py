@@ -18,7 +18,7 @@ PROBLEM = hrprob.Problem(
 def test_counts():
     policy = hrprob.CMDP(partition="sets", eager=False)
     run = hrprob.simulate(PROBLEM, {"cmdp": policy}, users=400, trials=2, seed=1, keep="all")
-    counts = count(PROBLEM, policy, run, "cmdp")
+    counts = count(PROBLEM, {"cmdp": policy}, run)["cmdp"]
     assert counts.pairs == 4
     assert counts.needed == 4 * math.sqrt(400)
     assert counts.rounds == pytest.approx(float(run.lifetime.sum(("policy", "user")).mean()))
@@ -31,11 +31,11 @@ def test_a_cmdp_with_too_many_cells_is_a_random_choice():
     policy = hrprob.CMDP(partition="k-means", cells=50, eager=False)
     problem = hrprob.Problem(contexts=hrprob.Sphere(20))
     run = hrprob.simulate(problem, {"cmdp": policy}, users=300, trials=2, keep="all")
-    assert count(problem, policy, run, "cmdp").random == 1.0
+    assert count(problem, {"cmdp": policy}, run)["cmdp"].random == 1.0
 
 
 def test_an_eager_cmdp_cannot_be_counted():
     policy = hrprob.CMDP(partition="sets", eager=True)
     run = hrprob.simulate(PROBLEM, {"cmdp": policy}, users=20, trials=1)
     with pytest.raises(ValueError, match="lazy"):
-        count(PROBLEM, policy, run, "cmdp")
+        count(PROBLEM, {"cmdp": policy}, run)

@@ -76,6 +76,8 @@ def test_slow_combinations_are_named_beforehand():
     (line,) = slow(hrprob.Problem(), hrprob.Thompson(engine="nuts"))
     assert "nuts is fitted 2" in line
     assert "about 10 s each" in line
+    (line,) = slow(hrprob.Problem(), hrprob.Thompson(model="student-t"), 2000)
+    assert "every fit goes over all outcomes one by one" in line
 
 
 @pytest.mark.parametrize(

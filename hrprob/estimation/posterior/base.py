@@ -66,6 +66,8 @@ class Engine(abc.ABC, Generic[State]):
     runs_programs : bool
         Whether it fits the model's NumPyro program with all of its latent sites; the other engines see the
         likelihood of θ and φ alone.
+    refits : bool
+        Whether it can fit further data; draws that were read from elsewhere cannot.
     makes_draws : bool
         Whether a belief consists of draws by chain (``own_draws``); from the others any number is drawn.
     cuts_to_ball : bool
@@ -84,6 +86,8 @@ class Engine(abc.ABC, Generic[State]):
         A policy refits when the number of users has grown by this factor.
     seconds_per_fit : float
         About how long one fit takes that a run pauses for, with some thousand rows on one core.
+    seconds_per_user : float
+        About how long the fits of a trial take per user, within a run, under a model that needs single outcomes.
     library : str
         Whose algorithm it is, as ArviZ's ``inference_library`` names it.
     shorter : mapping
@@ -97,6 +101,7 @@ class Engine(abc.ABC, Generic[State]):
     sequential: ClassVar[bool] = False
     has_density: ClassVar[bool] = False
     runs_programs: ClassVar[bool] = False
+    refits: ClassVar[bool] = True
     makes_draws: ClassVar[bool] = False
     cuts_to_ball: ClassVar[bool] = False
     is_reference: ClassVar[bool] = False
@@ -105,6 +110,7 @@ class Engine(abc.ABC, Generic[State]):
     replicates: ClassVar[int] = 1
     refit: ClassVar[float]
     seconds_per_fit: ClassVar[float] = 0.0
+    seconds_per_user: ClassVar[float] = 0.0
     library: ClassVar[str] = "hrprob"
     shorter: ClassVar[Mapping[str, object]] = {}
     raise_for_rhat: ClassVar[str] = ""
@@ -122,6 +128,12 @@ class Engine(abc.ABC, Generic[State]):
     def draw(self, target: Target, belief: State, key: jax.Array, scale: Number = 1.0) -> jax.Array:
         """Return one draw of z (2d,), its distance from the mean multiplied by ``scale``."""
 
+    def draw_coefficients(
+        self, target: Target, belief: State, key: jax.Array, scale: Number = 1.0
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return θ and φ (d,) of one draw."""
+        return target.coefficients(self.draw(target, belief, key, scale))
+
     def draw_some(self, target: Target, belief: State, key: jax.Array, draws: int) -> jax.Array:
         """Return draws of z (draws, 2d); fewer where the belief consists of fewer draws."""
         return jax.vmap(lambda key: self.draw(target, belief, key))(jax.random.split(key, draws))
@@ -129,6 +141,10 @@ class Engine(abc.ABC, Generic[State]):
     def log_density(self, target: Target, belief: State, z: jax.Array) -> jax.Array:
         """Return ln q(z) of the belief, where ``has_density``."""
         raise NotImplementedError(f"beliefs of {type(self).__name__} have no density")
+
+    def moves_draws(self, target: Target) -> bool:
+        """Return whether draws of a finished fit are moved on (:mod:`.refining`), where beliefs have no density."""
+        return False
 
     @property
     def total_draws(self) -> int | None:

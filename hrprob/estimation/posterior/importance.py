@@ -23,7 +23,7 @@ import numpy as np
 
 from hrprob.estimation.posterior.inference import Draws
 
-__all__ = ["Reweighted", "reweight"]
+__all__ = ["Reweighted", "reweight", "smoothed_weights"]
 
 # A weight whose log is further below the largest is 0 in double precision.
 _LEAST_LOG = math.log(np.finfo(float).tiny)
@@ -67,7 +67,7 @@ def reweight(draws: Draws) -> Reweighted:
     >>> chain.trusted, chain.pareto_k
     (None, nan)
     """
-    weight, shape = _smoothed(draws.log_ratio.reshape(-1))
+    weight, shape = smoothed_weights(draws.log_ratio.reshape(-1))
     d = draws.theta.shape[-1]
     return Reweighted(
         draws.theta.reshape(-1, d),
@@ -79,7 +79,7 @@ def reweight(draws: Draws) -> Reweighted:
     )
 
 
-def _smoothed(ratio: np.ndarray) -> tuple[np.ndarray, float]:
+def smoothed_weights(ratio: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the smoothed weights of draws with these log ratios, which sum to 1, and k̂."""
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 

@@ -1,6 +1,6 @@
 """The No-U-Turn sampler of NumPyro: the reference that the other engines are compared with.
 
-All chains run in one compiled program. The data are padded to a power of two and enter as
+All chains run in one compiled program. The data are padded to a power of two (long ones less) and enter as
 arguments, as do the parameters of model and prior: growing data compile a new program only
 when they outgrow their padding. A fit can start from the draws of the last one.
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -20,44 +20,21 @@ import numpy as np
 from jax import lax
 from numpyro.infer.hmc import hmc
 
-from hrprob._core.errors import check_count, check_number
+from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
+from hrprob._core.precision import is_traced
 from hrprob._core.records import set_frozen, with_fields
 from hrprob._core.types import PyTree
 from hrprob.estimation.posterior import sites as program
 from hrprob.estimation.posterior.base import BatchEngine
 from hrprob.estimation.posterior.engines import register
+from hrprob.estimation.posterior.samplers import SAMPLERS, Chains, Lengths, sample_with
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
 
 __all__ = ["NUTS", "Chains", "divergences"]
 
 
-class Chains(NamedTuple):
-    """The draws of all chains, and the sampler's statistics."""
-
-    z: jax.Array  # (chains, draws, 2d), and more where the program has more sites
-    log_density: jax.Array  # (chains, draws) ln p(z), up to a constant
-    diverging: jax.Array  # (chains, draws) bool
-    steps: jax.Array  # (chains, draws) leapfrog steps
-    accept: jax.Array  # (chains, draws) mean acceptance probability
-    step_size: jax.Array  # (chains, draws)
-    energy: jax.Array  # (chains, draws) −ln p(z) plus the kinetic energy, before the last step
-
-    def statistics(self) -> dict[str, np.ndarray]:
-        """Return the sampler's statistics by ArviZ's names."""
-        steps = np.asarray(self.steps)
-        return {
-            "lp": np.asarray(self.log_density),
-            "diverging": np.asarray(self.diverging),
-            "n_steps": steps,
-            "tree_depth": np.log2(np.maximum(steps, 1)).astype(int) + 1,
-            "acceptance_rate": np.asarray(self.accept),
-            "step_size": np.asarray(self.step_size),
-            "energy": np.asarray(self.energy),
-        }
-
-
-@register("nuts", static=("chains", "warmup", "draws", "depth"))
+@register("nuts", static=("chains", "warmup", "draws", "depth", "sampler"))
 class NUTS(BatchEngine):
     """The engine ``nuts``: exact up to Monte Carlo error.
 
@@ -69,6 +46,9 @@ class NUTS(BatchEngine):
         Target acceptance probability of the adaptation of the step size.
     depth : int
         Largest number of doublings of a trajectory.
+    sampler : str
+        Whose NUTS it is: "numpyro", or "blackjax" or "nutpie" where they are installed (``hrprob[samplers]``), for
+        one data set at a time.
     """
 
     kind: ClassVar[str]
@@ -84,6 +64,7 @@ class NUTS(BatchEngine):
     draws: int = 1000
     accept: float = 0.95
     depth: int = 10
+    sampler: str = "numpyro"
 
     def __post_init__(self) -> None:
         for name, high, remedy in (
@@ -98,6 +79,7 @@ class NUTS(BatchEngine):
             "accept", self.accept, low=0, high=1, open_low=True, open_high=True, remedy=remedy
         )
         set_frozen(self, accept=accept)
+        check_choice("sampler", self.sampler, SAMPLERS)
 
     def fit(self, target: Target, data: Data, key: jax.Array, start: PyTree = None) -> Chains:
         """Return draws from the posterior given ``data``; ``start`` are draws of z of an earlier fit.
@@ -117,7 +99,26 @@ class NUTS(BatchEngine):
             picks = jax.random.randint(by_pick, (self.chains,), 0, draws.shape[0])
             first = first.at[:, :known].set(draws[picks])
             metric = metric.at[:known, :known].set(_shrunk_covariance(draws))
+        if self.sampler != "numpyro":
+            return self._fit_with(target, sites, wide, by_run, first, metric)
         return _run(self, target, sites, wide, by_run, first, metric)
+
+    def _fit_with(
+        self,
+        target: Target,
+        sites: program.Sites,
+        data: Data,
+        key: jax.Array,
+        first: jax.Array,
+        metric: jax.Array,
+    ) -> Chains:
+        """Return draws of another library's sampler."""
+        if is_traced(data, key):
+            remedy = 'it runs inside a compiled program here; take sampler = "numpyro"'
+            raise InvalidInput("engine.sampler", "must be numpyro", self.sampler, remedy)
+        lengths = Lengths(self.warmup, self.draws, self.accept, self.depth)
+        density = jax.jit(lambda z: program.log_density(target, sites, z, data))
+        return sample_with(self.sampler, density, lengths, key, first, metric)
 
     def own_draws(self, belief: Chains) -> jax.Array:
         """Return the draws of all chains."""

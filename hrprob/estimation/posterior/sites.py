@@ -59,6 +59,8 @@ _AXES = ("chain", "draw", "feature", "round")
 
 _RUNNING = threading.RLock()
 
+_MANY_ROWS = 1024
+
 
 def runs_alone(function: Callable[P, R]) -> Callable[P, R]:
     """Let one thread at a time run programs: NumPyro's stack of handlers is global to the process.
@@ -98,13 +100,26 @@ def at_least_a_row(data: D) -> D:
 
 
 def padded(target: Target, data: Data) -> tuple[Data, Sites]:
-    """Return the data padded to a power of two, and the sites beyond θ and φ.
+    """Return the data padded to a power of two, or above 1024 rows to a sixteenth of one, and the sites beyond θ and φ.
 
     Where a site has one value per row nothing is padded: an empty row would get a value too.
     """
     data = at_least_a_row(data)
-    sites, wide = extra_sites(target, data), pad(data)
+    sites, wide = extra_sites(target, data), pad(data, _padded_rows(data.x.shape[0]))
     return (wide if not sites or extra_sites(target, wide) == sites else data), sites
+
+
+def _padded_rows(rows: int) -> int:
+    """Return how many rows data are padded to: in long data, up to half of a power of two would be empty rows.
+
+    Examples
+    --------
+    >>> [_padded_rows(rows) for rows in (5, 1000, 1024, 2139, 4096)]
+    [8, 1024, 1024, 2304, 4096]
+    """
+    power = 1 << max(rows - 1, 0).bit_length()
+    unit = power if power <= _MANY_ROWS else power // 16
+    return -(-rows // unit) * unit
 
 
 def size(target: Target, sites: Sites) -> int:

@@ -42,12 +42,14 @@ from jax import lax
 from hrprob._core.errors import check_count
 from hrprob._core.random_numbers import key_of_data
 from hrprob._core.records import set_frozen, with_fields
-from hrprob._core.types import Number
+from hrprob._core.types import Integer, Number
 from hrprob.estimation.posterior import smc_integrated, smc_joint
 from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.engines import register
+from hrprob.estimation.posterior.resampling import effective_size, largest_power, systematic
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
+from hrprob.numerics.buffers import MemberRows
 from hrprob.numerics.control_flow import once, one_by_one
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract
@@ -157,20 +159,22 @@ class SMC(StreamingEngine):
     def refresh(self, target: Target, tables: Tables, belief: Cloud, due: jax.Array) -> Cloud:
         """Return the particles moved where it is ``due`` or few have weight, else as they are."""
 
-        def fit(belief: Cloud, given: tuple[Target, Tables]) -> Cloud:
-            return self.fit(*given, start=belief)
+        def fit(belief: Cloud, given: tuple[Target, list[Integer]], *columns: MemberRows) -> Cloud:
+            target, rows = given
+            return self.fit(target, list(zip(columns, rows, strict=True)), start=belief)
 
-        return one_by_one(due | self.needs_refit(belief), fit, belief, (target, tables))
+        given = target, [rows for _, rows in tables]
+        return one_by_one(due | self.needs_refit(belief), fit, belief, given, [data for data, _ in tables])
 
     def fit(self, target: Target, tables: Tables, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all rows: pairs of data and rows in use."""
-        far = _effective(start.log_weight) < _FEW_SHARE * self.particles
+        far = effective_size(start.log_weight) < _FEW_SHARE * self.particles
         before = _Normal.of(start.z, jnp.full(self.particles, 1.0 / self.particles))
 
         def move(now: _Bridge) -> _Bridge:
             # As far towards the posterior as leaves a sufficient effective sample size.
             ahead = (1.0 - now.power) * (now.value - before.log_density(now.cloud.z))
-            part = jnp.where(now.steps < _MOST_STEPS - 1, _largest_power(ahead), 1.0)
+            part = jnp.where(now.steps < _MOST_STEPS - 1, largest_power(ahead, _LEAST_SHARE), 1.0)
             last = ~far | (part >= 1.0)
             power = jnp.where(last, 1.0, now.power + part * (1.0 - now.power))
             weight = jnp.where(far, part * ahead, now.cloud.log_weight)
@@ -199,9 +203,9 @@ class SMC(StreamingEngine):
         by_pick, by_moves, after = jax.random.split(key, 3)
         weight = jax.nn.softmax(start.log_weight)
         # Where few particles have much weight, tempered weights let the others count for the moments too.
-        tempered = jax.nn.softmax(_largest_power(start.log_weight) * start.log_weight)
+        tempered = jax.nn.softmax(largest_power(start.log_weight, _LEAST_SHARE) * start.log_weight)
         here = _Normal.of(start.z, tempered)
-        picked = start.z[_systematic(by_pick, weight, n)]
+        picked = start.z[systematic(jax.random.uniform(by_pick), weight, n)]
 
         def move(number: jax.Array, now: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
             z, aim, value, rest = now
@@ -234,40 +238,30 @@ class SMC(StreamingEngine):
         weight = jax.nn.softmax(belief.log_weight)
         return _serving(target).draw(target, belief.z, weight, belief.given, key, self.tries, scale)
 
+    def draw_coefficients(
+        self, target: Target, belief: Cloud, key: jax.Array, scale: Number = 1.0
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return θ and φ of one draw."""
+        if not smc_integrated.serves(target):
+            return super().draw_coefficients(target, belief, key, scale)
+        weight = jax.nn.softmax(belief.log_weight)
+        return smc_integrated.draw_coefficients(
+            target, belief.z, weight, belief.given, key, self.tries, scale
+        )
+
     def for_final_draws(self) -> Self:
         """Return the engine with a thousand tries at a draw of θ in its ball."""
         return with_fields(self, tries=max(self.tries, _FINAL_TRIES))
 
+    def moves_draws(self, target: Target) -> bool:
+        """Return whether particles are of both θ and φ: few, and moved by short steps, they are left near the posterior."""
+        return _serving(target) is smc_joint
+
     def needs_refit(self, belief: Cloud) -> jax.Array:
         """Return whether the effective sample size is so small that the particles must be moved at once."""
-        return _effective(belief.log_weight) < _LEAST_SHARE * self.particles
+        return effective_size(belief.log_weight) < _LEAST_SHARE * self.particles
 
 
 def _serving(target: Target) -> ModuleType:
     """Return the module whose particles serve a target: those with θ integrated out where they can."""
     return smc_integrated if smc_integrated.serves(target) else smc_joint
-
-
-def _effective(log_weight: jax.Array) -> jax.Array:
-    """Return the effective sample size of weighted particles."""
-    return 1.0 / jnp.sum(jax.nn.softmax(log_weight) ** 2)
-
-
-def _largest_power(log_weight: jax.Array) -> jax.Array:
-    """Return the largest power ≤ 1 of the weights with a sufficient effective sample size, by bisection."""
-    least = _LEAST_SHARE * log_weight.shape[0]
-
-    def halve(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        low, high = ends
-        middle = 0.5 * (low + high)
-        enough = _effective(middle * log_weight) >= least
-        return jnp.where(enough, middle, low), jnp.where(enough, high, middle)
-
-    power = lax.fori_loop(0, 30, halve, (jnp.zeros(()), jnp.ones(())))[0]
-    return jnp.where(_effective(log_weight) >= least, 1.0, power)
-
-
-def _systematic(key: jax.Array, weight: jax.Array, n: int) -> jax.Array:
-    """Return n indices of particles by systematic resampling."""
-    places = (jnp.arange(n) + jax.random.uniform(key)) / n
-    return jnp.minimum(jnp.searchsorted(jnp.cumsum(weight), places), n - 1)

@@ -21,11 +21,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from hrprob._core.records import record
 from hrprob._core.types import Number
 from hrprob.models import Model, Setting, priors
-from hrprob.models.ball import from_ball, gain_derivatives, to_ball
+from hrprob.models.priors.balls import BallConstraint
 from hrprob.noise.base import compiled
 from hrprob.numerics.products import contract
 from hrprob.numerics.row_sums import BLOCK, capacity_for, sum_over_rows
@@ -35,6 +36,8 @@ __all__ = ["BLOCK", "Curve", "Target", "capacity_for", "sum_over_rows"]
 
 # Up to this dimension one product with all pairs of entries of x is faster than one matrix product per weight.
 _WRITTEN_OUT = 12
+# Points at which a row's likelihood is computed together: with many trials side by side all of it stays in the cache.
+_POINTS = 64
 
 
 class Curve(NamedTuple):
@@ -68,16 +71,21 @@ class Target:
         """Radii of the balls of θ and φ; those of a prior may be smaller than the bounds."""
         return priors.radii(self.prior, self.setting)
 
+    @property
+    def supports(self) -> tuple[BallConstraint, BallConstraint]:
+        """What the prior of θ and φ is on: balls, with the maps from ℝᵈ onto them."""
+        return priors.supports(self.prior, self.setting)
+
     @compiled
     def coefficients(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Return θ and φ at z (..., 2d)."""
-        d, (of_theta, of_phi) = self.setting.dimension, self.radii
-        return to_ball(z[..., :d], of_theta), to_ball(z[..., d:], of_phi)
+        d, (of_theta, of_phi) = self.setting.dimension, self.supports
+        return of_theta.from_normal(z[..., :d]), of_phi.from_normal(z[..., d:])
 
     def position(self, theta: jax.Array, phi: jax.Array) -> jax.Array:
         """Return z (..., 2d) of θ and φ."""
-        of_theta, of_phi = self.radii
-        return jnp.concatenate([from_ball(theta, of_theta), from_ball(phi, of_phi)], axis=-1)
+        of_theta, of_phi = self.supports
+        return jnp.concatenate([of_theta.to_normal(theta), of_phi.to_normal(phi)], axis=-1)
 
     @property
     def uniform(self) -> bool:
@@ -88,7 +96,7 @@ class Target:
         """Return draws of z_φ (draws, d) from the prior."""
         if self.uniform:
             return jax.random.normal(key, (draws, self.setting.dimension))
-        return from_ball(self.prior.phi(self.setting).sample(key, (draws,)), self.radii[1])
+        return self.supports[1].to_normal(self.prior.phi(self.setting).sample(key, (draws,)))
 
     def prior_of_both(self, key: jax.Array, draws: int) -> jax.Array:
         """Return draws of z (draws, 2d) from the prior."""
@@ -96,7 +104,7 @@ class Target:
             return jax.random.normal(key, (draws, self.size))
         by_theta, by_phi = jax.random.split(key)
         theta = self.prior.theta(self.setting).sample(by_theta, (draws,))
-        z_theta = from_ball(theta, self.radii[0])
+        z_theta = self.supports[0].to_normal(theta)
         return jnp.concatenate([z_theta, self.prior_of_phi(by_phi, draws)], axis=-1)
 
     def log_density(self, z: jax.Array, data: Data) -> jax.Array:
@@ -109,6 +117,13 @@ class Target:
 
     def log_density_of_many(self, z: jax.Array, tables: Tables) -> jax.Array:
         """Return ln p(z) up to a constant, for many z (points, 2d), from the rows in use."""
+        points = z.shape[0]
+        if points <= _POINTS or points % _POINTS:
+            return self._density_at(z, tables)
+        blocks = z.reshape(points // _POINTS, _POINTS, -1)
+        return lax.map(lambda block: self._density_at(block, tables), blocks).reshape(points)
+
+    def _density_at(self, z: jax.Array, tables: Tables) -> jax.Array:
         theta, phi = self.coefficients(z)
         total = self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
         # One row per step: summing over several rows would compile to a scalar loop, six times as slow.
@@ -140,8 +155,8 @@ class Target:
         """Return the curve in z of a density whose curve in (θ, φ) is ``raw``."""
         d = self.setting.dimension
         jacobian, bend = (jnp.zeros((2 * d, 2 * d)) for _ in range(2))
-        for part, radius in zip((slice(0, d), slice(d, 2 * d)), self.radii, strict=True):
-            first, second = _ball_derivatives(z[part], radius, raw.gradient[part])
+        for part, support in zip((slice(0, d), slice(d, 2 * d)), self.supports, strict=True):
+            first, second = support.derivatives(z[part], raw.gradient[part])
             jacobian, bend = jacobian.at[part, part].set(first), bend.at[part, part].set(second)
         return Curve(
             raw.value - 0.5 * contract(z, z),
@@ -164,8 +179,8 @@ class Target:
             )
 
         jacobian = jnp.zeros((2 * d, 2 * d))
-        for part, radius in zip((slice(0, d), slice(d, 2 * d)), self.radii, strict=True):
-            jacobian = jacobian.at[part, part].set(_ball_derivatives(z[part], radius, jnp.zeros(d))[0])
+        for part, support in zip((slice(0, d), slice(d, 2 * d)), self.supports, strict=True):
+            jacobian = jacobian.at[part, part].set(support.derivatives(z[part], jnp.zeros(d))[0])
         spread = jacobian @ covariance @ jacobian.T
         third = jax.grad(
             lambda both: jnp.sum(spread * jax.hessian(lambda b: self._log_tilt(b[:d], b[d:]))(both))
@@ -261,16 +276,3 @@ def _two_derivatives(
     (_, by_v), (_, by_vv) = jax.jvp(along((zero, one)), (u, v), (zero, one))
     _, (_, by_uv) = jax.jvp(along((one, zero)), (u, v), (zero, one))
     return value, (by_u, by_v), (by_uu, by_uv, by_vv)
-
-
-def _ball_derivatives(z: jax.Array, radius: Number, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the Jacobian of the ball map at z, and the Hessian of ``weights``ᵀ(ball map)."""
-    d = z.shape[-1]
-    s = 0.5 * contract(z, z)
-    value, first, second = gain_derivatives(s, d)
-    outer = z[:, None] * z[None, :]
-    mixed = weights[:, None] * z[None, :]
-    along = contract(weights, z)
-    jacobian = radius * (value * jnp.eye(d) + first * outer)
-    hessian = radius * (first * (mixed + mixed.T + along * jnp.eye(d)) + second * along * outer)
-    return jacobian, hessian

@@ -16,11 +16,10 @@ from hrprob._core.formatting import format_number
 from hrprob.fitting import summary
 from hrprob.fitting.checks.base import Check, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
+from hrprob.fitting.concerns import MOST_RATIO, MOST_SHIFT
 
 __all__ = ["DrawsCheck", "DrawsResult"]
 
-# Agreed error of an engine: of a mean in posterior sds, and of an sd as a factor.
-_MOST_SHIFT, _MOST_RATIO = 0.2, 1.25
 _MOST_RHAT, _LEAST_ESS = 1.05, 100.0
 # Monte Carlo errors that a difference must exceed: one of 4d comparisons exceeds them with probability below 1e-3.
 _ERRORS = 4.0
@@ -69,7 +68,7 @@ class DrawsCheck(Check[DrawsResult]):
         sd = np.sqrt(weight @ (reference - mean) ** 2)
         shift = np.abs(drawn.mean(axis=0) - mean) / sd
         ratio = drawn.std(axis=0) / sd
-        worst = int(np.argmax(np.maximum(shift / _MOST_SHIFT, np.abs(np.log(ratio)) / math.log(_MOST_RATIO))))
+        worst = int(np.argmax(np.maximum(shift / MOST_SHIFT, np.abs(np.log(ratio)) / math.log(MOST_RATIO))))
         names = [f"{name}[{feature}]" for name in ("theta", "phi") for feature in inputs.table.features]
         error = math.sqrt(1.0 / max(min(effective, count), 1.0) + 1.0 / points.effective)
         return DrawsResult(
@@ -88,15 +87,15 @@ class DrawsCheck(Check[DrawsResult]):
             return Evidence(
                 words, f"limits: R-hat {_MOST_RHAT}, {_LEAST_ESS:.0f} effective draws", sound=False
             )
-        detectable = f"detects means off by {format_number(_MOST_SHIFT + _ERRORS * result.error, 2)} sd"
+        detectable = f"detects means off by {format_number(MOST_SHIFT + _ERRORS * result.error, 2)} sd"
         if not math.isfinite(result.error):
             words = "no independent reference: importance weights of a normal approximation degenerate"
             return Evidence(words, "R-hat and effective sample size are within their limits", sound=None)
         off = abs(math.log(result.ratio)), result.shift
-        wrong = off[0] > math.log(_MOST_RATIO) + _ERRORS * result.error or (
-            off[1] > _MOST_SHIFT + _ERRORS * result.error
+        wrong = off[0] > math.log(MOST_RATIO) + _ERRORS * result.error or (
+            off[1] > MOST_SHIFT + _ERRORS * result.error
         )
-        right = off[0] <= math.log(_MOST_RATIO) and off[1] <= _MOST_SHIFT
+        right = off[0] <= math.log(MOST_RATIO) and off[1] <= MOST_SHIFT
         words = (
             f"at worst {result.parameter} is off by {format_number(result.shift, 2)} sd and its sd is "
             f"{format_number(result.ratio, 2)} times that of an importance sample"

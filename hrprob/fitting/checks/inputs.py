@@ -11,7 +11,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob.estimation.posterior.sites import check_program
 from hrprob.fitting.checks.leaving_out import LeftOut, leave_out
 from hrprob.fitting.checks.prequential import Prequential, prequential
-from hrprob.fitting.conditioning import model_data
+from hrprob.fitting.conditioning import model_data, number_users
 from hrprob.fitting.table import Table
 
 if TYPE_CHECKING:
@@ -42,10 +42,7 @@ class CheckInputs:
     @functools.cached_property
     def users(self) -> np.ndarray | None:
         """The number of each round's user (n,), from 0 in the order of arrival; None without labels."""
-        if self.table.user is None:
-            return None
-        _, first, number = np.unique(self.table.user, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[number.reshape(-1)]
+        return None if self.table.user is None else number_users(self.table.user)
 
     @functools.cached_property
     def prequential(self) -> Prequential | None:
@@ -53,6 +50,8 @@ class CheckInputs:
         from hrprob.estimation.posterior.laplace import Laplace
 
         target = self.posterior.target
+        if target.model.columns:
+            return None  # its rounds are not independent given θ and φ
         try:
             check_program(Laplace(), target, model_data(target, self.table))
         except InvalidInput:

@@ -46,6 +46,8 @@ def leave_out(posterior: Posterior, users: np.ndarray | None, by_chunk: bool) ->
     flat = posterior.flat()
     picks = np.linspace(0, len(flat["theta"]) - 1, min(POINTS, len(flat["theta"]))).astype(int)
     draws = {name: value[picks] for name, value in flat.items()}
+    if users is not None and hasattr(posterior.target.model, "given_others"):
+        return _leave_out_of_users(posterior, users, draws)
     count = 0 if users is None else int(users.max()) + 1
     by_user, first = np.zeros((len(picks), count)), np.zeros((len(picks), count))
     seen = np.zeros(count, bool)
@@ -102,4 +104,23 @@ def _predicted(
         chunk = predict_chunk(target, draws["theta"], draws["phi"], table, start, stop)
         return chunk.log_density, chunk.below
     x, r = table.x[start:stop], table.r[start:stop]
-    return predictive.log_likelihood(target, x, r, draws), predictive.reneging(target, x, r, draws)
+    columns = {name: column[start:stop] for name, column in posterior.columns.items()}
+    return (
+        predictive.log_likelihood(target, x, r, draws, columns),
+        predictive.reneging(target, x, r, draws, columns),
+    )
+
+
+def _leave_out_of_users(posterior: Posterior, users: np.ndarray, draws: dict[str, jax.Array]) -> LeftOut:
+    """Return leave-one-out predictions under a model of users who differ, whose rounds depend on each other."""
+    table, target, columns = posterior.table, posterior.target, posterior.columns
+    density, below = predictive.given_others(target, table.x, table.r, draws, columns)
+    log_weight, k = pareto_weights(-density)
+    pit, elpd = np.sum(np.exp(log_weight) * below, axis=0), logsumexp(log_weight + density, axis=0)
+    by_user = np.zeros((len(density), int(users.max()) + 1))
+    np.add.at(by_user.T, users, predictive.log_likelihood(target, table.x, table.r, draws, columns).T)
+    first = np.unique(users, return_index=True)[1]
+    as_new = predictive.reneging(target, table.x[first], table.r[first], draws)
+    log_weight, user_k = pareto_weights(-by_user)
+    user_pit = np.clip(np.sum(np.exp(log_weight) * as_new, axis=0), 0, 1)
+    return LeftOut(np.clip(pit, 0, 1), elpd, k, user_pit, logsumexp(log_weight + by_user, axis=0), user_k)

@@ -16,7 +16,7 @@ class Means(ContextEffects):
 
     title = "Means along the features"
     order = 2.0
-    margin = 0.25  # standard deviations of an outcome
+    margin = 0.15  # standard deviations of an outcome
     label = "Error of the mean, in sds of an outcome"
     subject = "means"
     unit = unit_of_largest = "sd"

@@ -18,7 +18,11 @@ from hrprob.numerics.multiple_testing import holm
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
 
-__all__ = ["Checked", "check"]
+__all__ = ["QUESTION", "Checked", "check"]
+
+
+QUESTION = "Can this posterior be trusted on these data?"
+"""The title of the page."""
 
 
 class Checked(NamedTuple):
@@ -71,7 +75,7 @@ def check(posterior: Posterior, *, quick: bool = False, checks: Sequence[object]
     found = {one.kind: one.evidence(results[one.kind]) for one in chosen}
     rounds = len(posterior.table)
     remedy = f"more than {rounds} rounds" + ("" if not quick else ", or the full check")
-    return Checked(inputs, chosen, results, conclude(decide(found), remedy))
+    return Checked(inputs, chosen, results, conclude(decide(found), remedy, QUESTION))
 
 
 def decide(found: Mapping[str, Evidence]) -> list[Verdict]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hrprob._core.formatting import format_number
-from hrprob.fitting import predictive, summary
+from hrprob.fitting import concerns, predictive
 from hrprob.fitting.checks.base import Check, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
 
@@ -56,8 +56,10 @@ class Sensitivity(Check[SensitivityResult]):
         flat = posterior.flat()
         picks = np.linspace(0, len(flat["theta"]) - 1, min(_DRAWS, len(flat["theta"]))).astype(int)
         draws = {name: value[picks] for name, value in flat.items()}
-        prior = predictive.log_prior(posterior.target, table.x, draws)
-        likelihood = predictive.log_likelihood(posterior.target, table.x, table.r, draws).sum(axis=1)
+        prior = predictive.log_prior(posterior.target, table.x, draws, posterior.columns)
+        likelihood = predictive.log_likelihood(
+            posterior.target, table.x, table.r, draws, posterior.columns
+        ).sum(axis=1)
         tree = from_dict(
             {
                 "posterior": {name: value[None] for name, value in draws.items()},
@@ -82,7 +84,7 @@ class Sensitivity(Check[SensitivityResult]):
             }
             parameter = max(flat_distances, key=lambda name: flat_distances[name])
             worst[group] = (flat_distances[parameter], parameter)
-        restricted = summary.restricted(posterior)
+        restricted = [concern.words for concern in concerns.restricted(posterior)]
         return SensitivityResult(*worst["prior"], worst["likelihood"][0], restricted)
 
     def evidence(self, result: SensitivityResult) -> Evidence:

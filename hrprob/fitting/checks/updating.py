@@ -28,7 +28,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Purpose, key_of
 from hrprob._core.types import Integer, PyTree
 from hrprob.estimation.posterior.base import Engine
-from hrprob.estimation.posterior.inference import sample_posterior
+from hrprob.estimation.posterior.refining import sample_refined
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.checks import drawing
 from hrprob.fitting.checks.base import Check, CheckFigure, Evidence, register
@@ -71,10 +71,11 @@ class Updating(Check[UpdatingResult]):
     def compute(self, inputs: CheckInputs) -> UpdatingResult:
         """Return the ranks of truths drawn from the posterior."""
         posterior = inputs.posterior
-        if inputs.prequential is None:
+        if inputs.prequential is None or not posterior.engine.refits:
             return UpdatingResult(None, posterior.engine.kind, inputs.level)
         engine = posterior.engine
-        fast = engine.streaming and not engine.sequential
+        # Where this posterior had to be refined, those after it are refined too.
+        fast = engine.streaming and not engine.sequential and not posterior.refined
         refits = _FAST_REFITS if fast else _SLOW_REFITS
         rng = np.random.default_rng([posterior.seed, 1])
         flat = posterior.flat()
@@ -181,7 +182,7 @@ def _refit(
             theta, phi = _fit_and_draw(posterior.engine, target, arrays, len(data.x), key)
         else:
             engine = posterior.engine.for_many_data_sets()
-            drawn = sample_posterior(engine, target, wide, key, _DRAWS)
+            drawn = sample_refined(engine, target, wide, key, _DRAWS)
             flat = [leaf.reshape(-1, d) for leaf in (drawn.theta, drawn.phi)]
             picks = np.linspace(0, len(flat[0]) - 1, _DRAWS).astype(int)
             theta, phi = (jnp.asarray(leaf[picks]) for leaf in flat)

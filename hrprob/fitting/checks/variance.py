@@ -17,7 +17,7 @@ class Variances(ContextEffects):
 
     title = "Variances along the features"
     order = 3.0
-    margin = 0.3  # relative error
+    margin = 0.2  # relative error
     label = "Relative error of the variance"
     subject = "variances"
     factor, decimals = 100.0, 0

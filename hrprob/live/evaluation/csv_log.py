@@ -27,7 +27,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hrprob._core.errors import InvalidInput
+from hrprob._core.errors import InvalidInput, check_count
+from hrprob._core.memory import check_memory
 from hrprob._core.tables import NOTHING, read_number
 from hrprob._core.types import Decoded
 from hrprob.fitting.csv_files import read_file
@@ -36,6 +37,7 @@ from hrprob.live.evaluation.logged import LoggedStays
 
 __all__ = ["as_log"]
 
+_SHAPE, _SIZES = ("actions", "dimension"), "it is the size of the arrays of contexts"
 _CONTEXT = re.compile(r"x([1-9][0-9]*)\.([0-9]+)")
 
 
@@ -85,10 +87,13 @@ def _from_decisions(path: Path) -> LoggedStays:
     rounds, start, number, stays = _Rounds(), {}, 0, {}
     for event in read_log(path):
         if event["event"] == "start":
-            start = event["agent"]
+            start = {name: check_count(name, event["agent"][name], remedy=_SIZES) for name in _SHAPE}
         elif event["event"] == "select":
             number += 1
-            contexts = np.full((start["actions"], start["dimension"]), math.nan)
+            # Each stay's, those of all stays, and their squares.
+            size = 3 * 8 * number * start["actions"] * start["dimension"]
+            check_memory("actions", start["actions"], size, "take a part of the log")
+            contexts = np.full([start[name] for name in _SHAPE], math.nan)
             contexts[event["actions"]] = event["contexts"]
             beta = math.nan if event["beta"] is None else float(event["beta"])
             rounds.open(number, contexts, beta)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ class Finite:
 
     kind: ClassVar[str]
     FILES: ClassVar[tuple[str, ...]] = ("sets",)
-    sets: AsWritten
+    sets: Annotated[AsWritten, "ArrayLike | str | Path"]
 
     def __post_init__(self) -> None:
         sets = read_context_sets(self.sets) if isinstance(self.sets, str | Path) else self.sets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -39,7 +39,7 @@ class ContextSequence:
 
     kind: ClassVar[str]
     FILES: ClassVar[tuple[str, ...]] = ("users",)
-    users: AsWritten
+    users: Annotated[AsWritten, "ArrayLike | str | Path"]
     sha256: str | None = None
     path: str | None = set_later()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -39,7 +39,7 @@ class EmpiricalLevels(LevelDistribution):
 
     kind: ClassVar[str]
     FILES: ClassVar[tuple[str, ...]] = ("levels",)
-    levels: AsWritten
+    levels: Annotated[AsWritten, "ArrayLike | str | Path"]
 
     def __post_init__(self) -> None:
         remedy = "give some levels, or the path of a CSV file with the column beta"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -37,7 +37,7 @@ class LevelSequence(SeenLevels):
 
     kind: ClassVar[str]
     FILES: ClassVar[tuple[str, ...]] = ("levels",)
-    levels: AsWritten
+    levels: Annotated[AsWritten, "ArrayLike | str | Path"]
     sha256: str | None = None
     path: str | None = set_later()
 

@@ -1,0 +1,213 @@
+"""A model of users who differ: its likelihood against dense normal distributions, calibration, and new users."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import hrprob
+from hrprob._core.errors import InvalidInput
+from hrprob._core.precision import double_precision
+from hrprob.estimation.posterior.nuts import NUTS
+from hrprob.estimation.posterior.sites import values
+from hrprob.estimation.posterior.target import Target
+from hrprob.models import Setting, Stays, UserEffect, make_prior, rounds, stays
+from hrprob.models.user_effect import Effects, UserStay, log_density_of_user, new_user
+from hrprob.numerics.multiple_testing import holm
+from hrprob.numerics.uniformity import pit_among, uniformity_p_value
+from hrprob.problem import LogLink
+
+# Users 7 and 9 have one context each, user 8 has two.
+X = np.array([[0.6, 0.0], [0.6, 0.0], [0.0, 0.8], [0.3, 0.3], [-0.5, 0.2], [-0.5, 0.2], [-0.5, 0.2]])
+R = np.array([0.7, 1.9, -0.2, 0.4, -1.1, 0.3, -0.6])
+USER = np.array([7, 7, 8, 8, 9, 9, 9])
+
+
+def plain(e, correlation, log_sd):
+    """ln p of a user's standardised residuals, by a dense covariance and Simpson's rule over the log variance."""
+    m, grid = len(e), np.linspace(-8 * log_sd, 8 * log_sd, 801) if log_sd > 0.0 else np.zeros(1)
+    within = (1 - correlation) * np.exp(grid - log_sd**2 / 2)
+    covariance = within[:, None, None] * np.eye(m) + correlation
+    quadratic = np.einsum(
+        "i,gi->g", e, np.linalg.solve(covariance, np.broadcast_to(e, (len(grid), m))[..., None])[..., 0]
+    )
+    value = -0.5 * (m * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1] + quadratic)
+    if log_sd == 0.0:
+        return value[0]
+    value += stats.norm.logpdf(grid, 0.0, log_sd)
+    return np.log(integrate.simpson(np.exp(value - value.max()), x=grid)) + value.max()
+
+
+@pytest.mark.parametrize(("correlation", "log_sd"), [(0.4, 0.5), (0.9, 0.8), (0.0, 0.3), (0.3, 0.0)])
+def test_the_density_of_a_user_is_that_of_the_rounds_with_effects_integrated_out(correlation, log_sd):
+    rng = np.random.default_rng(0)
+    with double_precision():
+        for m in (1, 4, 40):
+            e = rng.normal(size=m) + rng.normal()
+            got = log_density_of_user(
+                float(m), jnp.asarray(e.sum()), jnp.asarray(e @ e), Effects(correlation, log_sd)
+            )
+            assert float(got) == pytest.approx(plain(e, correlation, log_sd), abs=2e-6)
+
+
+def test_stays_rounds_and_new_users_have_one_likelihood():
+    setting, prior = Setting(2, LogLink(2.0)), make_prior("uniform")
+    model = UserEffect(correlation=0.4, log_sd=0.5)
+    theta, phi = jnp.asarray([0.3, -0.2]), jnp.asarray([0.5, -0.4])
+    with double_precision():
+        u, w = (np.asarray(part) for part in setting.moments(theta, phi, jnp.asarray(X)))
+        e = (R - u) / np.sqrt(w)
+        wanted = sum(plain(e[user == USER], 0.4, 0.5) for user in (7, 8, 9)) - 0.5 * np.log(w).sum()
+
+        def density(data):
+            trace = jax.tree.map(jnp.asarray, data)
+            by_row = hrprob.models.make_model(model)
+            from numpyro.infer.util import log_density
+
+            both = {"theta": theta, "phi": phi}
+            joint = log_density(by_row.conditioned, (trace, setting, prior), {}, both)[0]
+            return float(joint - prior.theta(setting).log_prob(theta) - prior.phi(setting).log_prob(phi))
+
+        number = np.array([0, 0, 1, 1, 2, 2, 2])
+        by_round = rounds(X, R, {"user": number})
+        assert density(by_round) == pytest.approx(wanted, abs=1e-5)
+        # One context per user: sums of stays say the same, by the program and by the likelihood.
+        lone = USER != 8
+        sums = stays(X[lone], R[lone], USER[lone])
+        again = rounds(X[lone], R[lone], {"user": np.array([0, 0, 1, 1, 1])})
+        assert density(sums) == pytest.approx(density(again), abs=1e-8)
+        likelihood = model.log_likelihood(theta, phi, jax.tree.map(jnp.asarray, sums), setting)
+        assert float(likelihood.sum()) == pytest.approx(density(sums), abs=1e-8)
+        # A round given the others of its user: a difference of two joint densities, and its distribution function.
+        data = jax.tree.map(jnp.asarray, by_round)
+        given, below = model.given_others(data, jnp.asarray(u), jnp.asarray(w), {})
+        mine, others = e[4:], e[5:]
+        alone = plain(mine, 0.4, 0.5) - plain(others, 0.4, 0.5) - 0.5 * np.log(w[4])
+        assert float(given[4]) == pytest.approx(alone, abs=1e-5)
+        grid = np.linspace(-12.0, e[4], 200)
+        curve = [np.exp(plain(np.r_[x, others], 0.4, 0.5) - plain(others, 0.4, 0.5)) for x in grid]
+        assert float(below[4]) == pytest.approx(integrate.simpson(curve, x=grid), abs=1e-4)
+
+
+def test_what_an_engine_or_a_policy_cannot_take_is_refused():
+    problem = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, 0.4], contexts=hrprob.Ball(actions=3))
+    fixed = {"kind": "user-effect", "correlation": 0.4, "log_sd": 0.0}
+    for options, words in (
+        ({"model": "user-effect"}, "must be a number in a policy"),
+        ({"model": fixed, "eager": True}, "one action per user"),
+        ({"model": fixed, "warmup": 2}, "one action per user"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            hrprob.Thompson(**options).bind(problem, 10)
+    with pytest.raises(InvalidInput, match="column of users"):
+        hrprob.fit((X, R), "laplace", model=fixed)
+    with pytest.raises(InvalidInput, match=r"engine.*must be one that runs programs"):
+        hrprob.fit((X, R, USER), "laplace", model=fixed)
+    with pytest.raises(InvalidInput, match="more unknowns than θ and φ: user_correlation, user_log_sd"):
+        hrprob.fit((X, R, USER), "laplace", model="user-effect")
+
+
+@pytest.mark.slow
+def test_thompson_serves_with_a_model_of_users():
+    problem = hrprob.Problem(
+        theta=[0.6, 0.3],
+        phi=[0.5, 0.4],
+        contexts=hrprob.Ball(actions=3),
+        satisfaction=hrprob.UniformLevels(-1, 0.5),
+    )
+    policy = hrprob.Thompson(model={"kind": "user-effect", "correlation": 0.3, "log_sd": 0.0})
+    result = hrprob.simulate(problem, {"effects": policy, "random": hrprob.Random()}, users=120, trials=4)
+    last = result.regret.isel(user=-1).mean("trial")
+    assert float(last.sel(policy="effects")) < float(last.sel(policy="random"))
+
+
+@pytest.mark.slow
+def test_fit_predict_and_check_with_users_who_differ(tmp_path):
+    rng = np.random.default_rng(2)
+    users, m = 60, 4
+    x = np.repeat(rng.uniform(-0.7, 0.7, size=(users, 1)), m, axis=0)
+    a, b = np.repeat(rng.normal(size=users), m), np.repeat(0.6 * rng.normal(size=users), m)
+    e = np.sqrt(0.5) * a + np.sqrt(0.5 * np.exp(b - 0.18)) * rng.normal(size=users * m)
+    table = (x, 0.5 * x[:, 0] + np.sqrt(np.exp(x[:, 0])) * e, np.repeat(np.arange(users), m))
+    engine = {"kind": "nuts", "chains": 2, "warmup": 200, "draws": 200}
+    posterior = hrprob.fit(table, engine, model="user-effect", link="log")
+    rho, omega = (posterior.sites[name] for name in ("user_correlation", "user_log_sd"))
+    # Three posterior standard deviations about 0.5 and 0.6.
+    assert abs(rho.mean() - 0.5) < 3 * rho.std()
+    assert abs(omega.mean() - 0.6) < 3 * omega.std()
+    said = posterior.predict([[0.3]], beta=0.0, outcome=True)
+    u, w = (part.reshape(-1) for part in posterior.moments([[0.3]]))
+    np.testing.assert_allclose(said.variance.sel(statistic="mean"), w.mean(), rtol=1e-6)
+    # The probability of the first round, with the effect integrated out by simulation: 4000 draws, se < 0.01.
+    log_variance = omega.reshape(-1) * rng.normal(size=400) - 0.5 * omega.reshape(-1) ** 2
+    spread = np.sqrt(w * (rho.reshape(-1) + (1 - rho.reshape(-1)) * np.exp(log_variance)))
+    probability = stats.norm.cdf((0.0 - u) / spread).mean()
+    assert float(said.reneging_probability.sel(statistic="mean")[0]) == pytest.approx(probability, abs=0.03)
+    low, high = (float(said.outcome.sel(statistic=end)[0]) for end in ("low", "high"))
+    assert high - low == pytest.approx(2 * 1.645 * np.sqrt(w.mean()), rel=0.25)
+    checked = posterior.check(checks=["predictions", "users", "draws"])
+    assert checked.answer.answer != "no"
+    posterior.save(tmp_path / "users.nc")
+    again = hrprob.Posterior.load(tmp_path / "users.nc")
+    assert again.target.model.kind == "user-effect"
+    np.testing.assert_array_equal(again.sites["user_log_sd"], omega)
+
+
+SETS, USERS, NEW = 208, 32, 40
+
+
+@pytest.mark.study
+def test_ranks_are_uniform_and_new_users_are_covered():
+    """SBC over 208 data sets drawn from the prior, and 90 % predictive intervals of outcomes of new users."""
+    setting, prior, model = Setting(2, LogLink(2.0)), make_prior("uniform"), UserEffect()
+    target, engine = (
+        Target(model, prior, setting),
+        NUTS(chains=1, warmup=200, draws=150, depth=6, accept=0.85),
+    )
+    sites = (("user_correlation", ()), ("user_log_sd", ()))
+
+    def one(key):
+        keys = jax.random.split(key, 9)
+        theta, phi = prior.theta(setting).sample(keys[0]), prior.phi(setting).sample(keys[1])
+        rho = jax.random.uniform(keys[2])
+        omega = 0.5 * jnp.abs(jax.random.normal(keys[3]))
+        x = jax.random.normal(keys[4], (USERS + NEW, 2))
+        x = x / jnp.linalg.norm(x, axis=-1, keepdims=True)
+        u, w = setting.moments(theta, phi, x)
+        m = 1.0 + jnp.arange(USERS) % 6
+        sums = UserStay(u[:USERS], w[:USERS], m, rho, omega).sample(keys[5])
+        data = Stays(x[:USERS], m, sums[:, 0], sums[:, 1])
+        chains = engine.fit(target, data, keys[6])
+        z = chains.z
+        drawn = values(target, sites, z, data)
+        of_theta, of_phi = target.coefficients(z[..., :4])
+        draws = jnp.concatenate(
+            [of_theta, of_phi, drawn["user_correlation"][..., None], drawn["user_log_sd"][..., None]], -1
+        )
+        draws = draws.reshape(-1, 6)
+        truth = jnp.concatenate([theta, phi, rho[None], omega[None]])
+        # New users: outcomes under the truth, and one outcome per draw.
+        u_new, w_new = jax.vmap(lambda row: setting.moments(row[:2], row[2:4], x[USERS:]))(draws)
+
+        def outcomes(u, w, row, key):
+            return new_user(u, w, Effects(row[4], row[5])).sample(key)
+
+        predicted = jax.vmap(outcomes)(u_new, w_new, draws, jax.random.split(keys[7], len(draws)))
+        seen = new_user(u[USERS:], w[USERS:], Effects(rho, omega)).sample(keys[8])
+        return truth, draws, predicted, seen, chains.diverging
+
+    with double_precision():
+        batches = jax.random.split(jax.random.key(0), (8, SETS // 8))
+        run = jax.jit(jax.vmap(one))
+        parts = [jax.tree.map(np.asarray, run(keys)) for keys in batches]
+    truth, draws, predicted, seen, diverging = (np.concatenate(column) for column in zip(*parts, strict=True))
+    assert diverging.mean() < 0.01
+    ranks = pit_among(truth, draws[:, ::3], np.random.default_rng(0))
+    p_values = holm(np.array([uniformity_p_value(column) for column in ranks.T]))
+    low, high = np.quantile(predicted, [0.05, 0.95], axis=1)
+    by_set = ((low <= seen) & (seen <= high)).mean(axis=1)
+    se = by_set.std(ddof=1) / np.sqrt(SETS)
+    print(f"SBC: adjusted p {p_values.round(3).tolist()}; coverage {by_set.mean():.4f} ± {se:.4f}")
+    assert p_values.min() > 0.01
+    assert 0.88 <= by_set.mean() <= 0.92
