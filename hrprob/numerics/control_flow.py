@@ -72,7 +72,7 @@ def one_by_one(
     """
     leaves, tree = jax.tree.flatten((value, given, tuple(tables)))
     arrays = [jnp.asarray(leaf) for leaf in (condition, *leaves)]
-    size = jax.tree.structure(value).num_leaves
+    size = len(jax.tree.leaves(value))
     return jax.tree.unflatten(
         jax.tree.structure(value), _one_by_one_p.bind(*arrays, function=function, tree=tree, values=size)
     )

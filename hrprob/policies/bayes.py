@@ -271,7 +271,8 @@ class BayesLearner(Learner[BayesState]):
 
     def values(self, z: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the value of each action at z (2d,)."""
-        return self.values_at(*self.target.coefficients(z), contexts, beta)
+        theta, phi = self.target.coefficients(z)
+        return self.values_at(theta, phi, contexts, beta)
 
     def values_at(self, theta: jax.Array, phi: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the value of each action at θ and φ (d,)."""
