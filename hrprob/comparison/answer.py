@@ -39,9 +39,6 @@ def answer_of(comparison: Comparison) -> Answer:
     """Return the answer of a comparison on one problem, from its headline."""
     asked = comparison.baseline or comparison.leader
     others = [name for name in comparison.rivals if name != asked]
-    if not others:
-        question, why = f"Is {asked} the best policy?", "there is no other policy to compare it with"
-        return Answer("cannot tell", f"Cannot tell: {why}.", [], question)
     verdicts = [_verdict(comparison, name, asked) for name in others]
     ends = {one.verdict for one in verdicts}
     if comparison.baseline:
@@ -67,7 +64,13 @@ def answer_over(comparisons: Mapping[str, Comparison], ranks: list[SuiteRank]) -
     answer = "no" if FAILS in ends else "yes" if ends == {PASSES} else "cannot tell"
     ordered = sorted(verdicts, key=lambda one: _ALL_MUST.index(one.verdict))
     question = f"Is {best.policy} the best policy on all {len(verdicts)} problems?"
-    return Answer(answer, f"{_WORDS[answer]}: {_over_problems(best, ranks)}", ordered, question)
+    counts = {end: sum(one.verdict == end for one in verdicts) for end in (FAILS, UNDECIDED)}
+    why = {
+        "yes": "it is significantly better than all others on each",
+        "no": f"on {counts[FAILS]} of {len(verdicts)} another policy is significantly better",
+        "cannot tell": f"on {counts[UNDECIDED]} of {len(verdicts)} it is not significantly different from another",
+    }[answer]
+    return Answer(answer, f"{_WORDS[answer]}: {why}. {_over_problems(best, ranks)}", ordered, question)
 
 
 def _verdict(comparison: Comparison, name: str, asked: str) -> Verdict:
@@ -127,7 +130,7 @@ def _over_problems(best: SuiteRank, ranks: list[SuiteRank]) -> str:
     everywhere = max(rank.problems for rank in ranks)
     most = max(ranks, key=lambda rank: (rank.firsts, rank.problems))
     words = (
-        f"{best.policy} has the smallest worst case over {everywhere} problems, with a mean regret of at most "
+        f"{best.policy} has the smallest worst case over {everywhere} problems, a mean regret of at most "
         f"{best.worst_ratio.against(1)} times that of the policy one would have picked (on {best.worst_problem})"
     )
     if most.policy == best.policy:

@@ -16,6 +16,7 @@ import numpy as np
 import xarray
 
 from hrprob._core.precision import double_precision
+from hrprob.estimation.posterior.refining import GROUPS
 from hrprob.fitting.summary import stack_draws, summarise
 from hrprob.problem.links.base import is_affine
 
@@ -26,7 +27,8 @@ __all__ = ["MOST_PARETO_K", "MOST_RATIO", "MOST_SHIFT", "Concern", "about_draws"
 
 MOST_SHIFT, MOST_RATIO = 0.15, 1.15
 """Largest error of a mean, in standard deviations, and of a standard deviation, as a factor."""
-MOST_PARETO_K = 0.7
+MOST_PARETO_K = 1.0
+"""From this shape on importance weights have no mean, and estimate no error. Below it k̂ hardly ranks the error, and changes with the seed."""
 MOST_RHAT = 1.01
 # Effective draws that are asked for, unless that is more than a fifth of all; below this share of all, the sampler moves too
 # slowly, however many are drawn.
@@ -88,7 +90,8 @@ def _disagreeing(posterior: Posterior, table: xarray.Dataset) -> list[Concern]:
         return []
     worst = int(np.argmax(table.rhat.values))
     value, name = float(table.rhat.values[worst]), table.parameter.values[worst]
-    half = max(_ASKED_SHARE * posterior.theta.shape[1] / 2.0, 1.0)
+    length = posterior.theta.shape[1] / (GROUPS if posterior.refined else 1)
+    half = max(_ASKED_SHARE * length / 2.0, 1.0)
     words = f"R-hat of {name} is {value:.3f}, not below {MOST_RHAT}: "
     if value <= math.sqrt(1.0 + _RHAT_NOISE / half):
         return [Concern(words + "so few draws do not show that chains agree; raise `draws`", short=True)]
@@ -121,7 +124,7 @@ def _poorly_weighted(posterior: Posterior, table: xarray.Dataset) -> list[Concer
     wrong = _misplaced(posterior, table)
     if wrong or again.pareto_k < MOST_PARETO_K:
         return wrong
-    words = f"Pareto k̂ is {again.pareto_k:.2f}, not below {MOST_PARETO_K}: the posterior may have tails that {kind} misses"
+    words = f"Pareto k̂ is {again.pareto_k:.2f}, not below {MOST_PARETO_K:g}: the posterior may have tails that {kind} misses"
     return [Concern(f"{words}, although means and sds are right ({worth}); take nuts where tails matter")]
 
 

@@ -58,6 +58,7 @@ ul.verdicts li { margin: .3rem 0; }
 .good::marker { content: "✓ "; color: #00664a; }
 .bad::marker { content: "✗ "; color: #a33b00; }
 ul.verdicts .detectable { color: #46556a; font-size: .88rem; display: block; }
+ul.verdicts .end { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .answer.no { color: #a33b00; }
 .answer.yes { color: #00664a; }
 details { margin: .6rem 0 1rem; }
@@ -186,12 +187,17 @@ class Report:
 def _verdict_list(verdicts: Sequence[Verdict]) -> str:
     marks = {PASSES: "good", FAILS: "bad", UNDECIDED: ""}
     items = "".join(
-        f'<li class="{marks[one.verdict]}"><b>{_escaped(one.name)}</b> {one.verdict}: {_escaped(one.statement)}'
+        f'<li class="{marks[one.verdict]}"><b>{_escaped(one.name)}</b>{_end_in_words(one)}: {_escaped(one.statement)}'
         + (f'<span class="detectable">{_escaped(one.detectable)}</span>' if one.detectable else "")
         + "</li>"
         for one in verdicts
     )
     return f'<ul class="verdicts">{items}</ul>'
+
+
+def _end_in_words(verdict: Verdict) -> str:
+    """Return how a verdict ended, where no mark says it; for screen readers otherwise."""
+    return " undecided" if verdict.verdict == UNDECIDED else f'<span class="end"> {verdict.verdict}</span>'
 
 
 def _escaped(text: str) -> str:

@@ -17,6 +17,8 @@ MARKS = {PASSES: "✓", FAILS: "✗", UNDECIDED: "·"}
 """The sign before a verdict in lines of text."""
 MOST_LINES = 5
 """Verdicts that stand below the answer; the others are folded."""
+# Names of more characters together are left out of the sentence.
+_LONG = 100
 
 
 class Verdict(NamedTuple):
@@ -99,13 +101,13 @@ def conclude(
     total = f"of {len(verdicts)} {noun}"
     if by_end[FAILS]:
         rest = [_counted(len(by_end[end]), end) for end in (PASSES, UNDECIDED) if by_end[end]]
-        why = f"{_counted(len(by_end[FAILS]), FAILS, total)} ({_named(by_end[FAILS])})"
+        why = f"{_counted(len(by_end[FAILS]), FAILS, total)}{_named(by_end[FAILS])}"
         return Answer(
             "no", f"No: {'; '.join([why, *([', '.join(rest)] if rest else [])])}.", ordered, question
         )
     if by_end[UNDECIDED]:
         more = f"; {remedy} may decide" if remedy else ""
-        why = f"{_counted(len(by_end[UNDECIDED]), UNDECIDED, total)} ({_named(by_end[UNDECIDED])}){more}"
+        why = f"{_counted(len(by_end[UNDECIDED]), UNDECIDED, total)}{_named(by_end[UNDECIDED])}{more}"
         return Answer("cannot tell", f"Cannot tell: nothing fails, but {why}.", ordered, question)
     if not verdicts:
         return Answer("cannot tell", "Cannot tell: nothing was checked.", [], question)
@@ -126,10 +128,9 @@ def _counted(count: int, end: str, total: str = "") -> str:
 
 
 def _named(verdicts: Sequence[Verdict]) -> str:
-    """Return the names of some verdicts, each once, and of many the first ones."""
-    names = list(dict.fromkeys(one.name for one in verdicts))
-    more = f" and {len(names) - MOST_LINES} more" if len(names) > MOST_LINES + 1 else ""
-    return ", ".join(names[:MOST_LINES] if more else names) + more
+    """Return the names of some verdicts in brackets, each once; nothing where they are long and stand below anyway."""
+    names = ", ".join(dict.fromkeys(one.name for one in verdicts))
+    return f" ({names})" if len(names) <= _LONG else ""
 
 
 def _spread(verdicts: list[Verdict]) -> list[Verdict]:

@@ -97,7 +97,7 @@ def test_trials_are_added_from_the_command_line(played, tmp_path, monkeypatch, c
     assert cli.main(["compare", str(folder), "--until", "0.05", "--most-trials", "40"]) == 0
     said = capsys.readouterr().out
     # Who won comes before the tables, and the folder of the page last.
-    assert 0 < said.index(f"{folder.name}: greedy loses ") < said.index("policy  ")
+    assert 0 < said.index("Is greedy the best policy?\nYes: greedy loses ") < said.index("policy  ")
     assert "Decided after 20 trials (greedy against all others)" in said
     page = f"results/compare/{folder.name}/report.html"
     assert said.splitlines()[-1] == f"report in {page}"

@@ -130,6 +130,33 @@ def checks_sound(recorded):
     return table(header, rows)
 
 
+def engines(recorded):
+    """Return how many fits of each engine are within the targets, warned of, or neither, by model."""
+    rows = []
+    for engine, by_model in recorded["engines"]["values"]["rates"].items():
+        for model, one in by_model.items():
+            rows.append(
+                [
+                    f"`{engine}`" if model == next(iter(by_model)) else "",
+                    "**all**" if model == "all" else f"`{model}`",
+                    *(str(one[name]) for name in ("fits", "within", "warned", "silent", "needless")),
+                    number(one["shift"], 2),
+                    f"{number(one['least'], 2)} to {number(one['most'], 2)}",
+                ]
+            )
+    header = [
+        "engine",
+        "outcomes",
+        "fits",
+        "within",
+        "off, warned",
+        "off, silent",
+        "within, warned",
+        "largest shift",
+    ]
+    return table([*header, "ratios of sds"], rows)
+
+
 def claims(recorded):
     """Return the verdicts on the paper's claims, by setting."""
     settings = ["released settings", "as the text has it"]
@@ -238,4 +265,5 @@ BLOCKS = {
     "frontier": _recorded("frontier", frontier),
     "checks-faults": _recorded("checks", checks_faults),
     "checks-sound": _recorded("checks", checks_sound),
+    "engines": _recorded("engines", engines),
 }

@@ -186,10 +186,13 @@ def rates(rows: list[dict]) -> dict:
 
 
 def engines(folder: Path) -> dict:
-    """Return the rates over the grid; all rows are written into the folder."""
+    """Return the rates over the grid; rows that the folder has are not played again, all are written into it."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = list(played())
-    (folder / "engines.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
+    file = folder / "engines.json"
+    rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    if not rows:
+        rows = list(played(keep=folder / "nuts"))
+        file.write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
     return {"rates": rates(rows)}
 
 

@@ -19,6 +19,7 @@ from tests.quoted import extensions
 from tests.quoted.anytime import anytime
 from tests.quoted.calibration import calibrated_coverage
 from tests.quoted.checks import checks
+from tests.quoted.engines import engines
 from tests.quoted.explanations import explanations
 from tests.quoted.forgetting import forgetting
 from tests.quoted.inference import frontier
@@ -188,10 +189,11 @@ SOURCES = {
     "frontier": Source(
         ["frontier", "experiments/frontier/one-set.toml", "--out", "OUT"],
         frontier,
-        "regret beside the coverage of intervals from the same data, one action set, 128 × 1 000 users",
+        "regret beside the coverage of intervals from the same data, one action set, 96 × 500 users",
         {"frontier.png": ROOT / "experiments" / "frontier" / "one-set.png"},
     ),
     "validity": Source([], validity, "the regret of optimism over the likelihood-ratio set, beside others"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
+    "engines": Source([], engines, "laplace, smc, svi and auto against nuts over a grid of fits"),
     "checks": Source([], checks, "faults that `check` finds, and false alarms, 20 data sets each"),
 }

@@ -1,7 +1,7 @@
 r"""Draws of the posterior itself, from an engine's draws that are only near it.
 
-Where the importance weights p/q of draws from an approximation q are uneven, no weighting repairs them cheaply: few draws
-carry all of the weight. Instead particles from q are *tempered* to p [1]_: the target is :math:`q^{1-\tau} p^\tau` with τ
+Importance weights p/q tell by how much draws from an approximation q are off. Where they move means or standard deviations,
+or few draws carry all of the weight, particles from q are *tempered* to p [1]_: the target is :math:`q^{1-\tau} p^\tau` with τ
 rising from 0 to 1, each time as far as leaves half of the particles effective; they are resampled by their weights and moved
 by Hamiltonian Monte Carlo in coordinates in which they have covariance 1. At τ = 1 they are moved on, and the last
 moves are the draws. Particles of an engine that approximates p by particles alone (``smc`` over θ and φ) are moved at τ = 1.
@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.scipy.special import ndtri
 
 from hrprob._core.precision import double_precision
 from hrprob._core.types import PyTree
@@ -38,13 +39,14 @@ from hrprob.estimation.posterior.target import Target
 from hrprob.numerics.products import contract
 from hrprob.observations import Data
 
-__all__ = ["GROUPS", "has_even_weights", "sample_refined"]
+__all__ = ["GROUP", "GROUPS", "is_near", "sample_refined"]
 
-GROUPS = 4
-"""Groups of particles that are moved separately."""
+GROUPS, GROUP = 4, "group"
+"""Groups of particles that are moved separately, and the name of the statistic that tells them apart."""
 _PARTICLES = 250
-# Draws stay as they are where the effective sample size of their weights is at least this share, and k̂ below 0.7.
-_ENOUGH, _MOST_K = 0.8, 0.7
+# Draws stay as they are where this share of them is effective by their weights, which have a mean (k̂ below 1) and move
+# means and sds by no more than this; the agreed limits are 0.15 sds and a factor of 1.15.
+_ENOUGH, _MOST_K, _MOST_MOVED = 0.25, 1.0, 0.1
 # Effective share of the particles that a step of the tempering leaves.
 _LEAST_SHARE = 0.5
 _MOST_STAGES = 64
@@ -73,6 +75,7 @@ class _Cloud(NamedTuple):
     power: jax.Array  # () τ
     stage: jax.Array  # () int
     moves: jax.Array  # () int, since τ was raised
+    total: jax.Array  # () int, of moves
     step: jax.Array  # () size of a leapfrog step
     accept: jax.Array  # () of the last move
     mean: jax.Array  # (k,) of the coordinates that are moved in
@@ -81,25 +84,36 @@ class _Cloud(NamedTuple):
     kept_value: jax.Array  # (recorded, particles)
 
 
-def has_even_weights(log_ratio: np.ndarray) -> bool:
-    """Say whether weighting draws with these log ratios would hardly change means and intervals.
+def is_near(drawn: Draws) -> bool:
+    """Say whether weighting draws would hardly change the means and sds of all parameters.
 
     Examples
     --------
-    >>> e = np.random.default_rng(0).normal(size=4000)
-    >>> has_even_weights(-0.02 * e**2), has_even_weights(1.5 * e)
-    (True, False)
+    >>> e = np.random.default_rng(0).normal(size=(1, 4000, 2))
+    >>> def told(log_ratio):
+    ...     return is_near(Draws(e[..., :1], e[..., 1:], e, log_ratio))
+    >>> told(-0.02 * e[..., 0] ** 2), told(0.3 * e[..., 0]), told(3.0 * e[..., 0])
+    (True, False, False)
     """
-    weight, k = smoothed_weights(log_ratio.reshape(-1))
-    return bool(k < _MOST_K and 1.0 / np.sum(weight**2) >= _ENOUGH * weight.size)
+    weight, k = smoothed_weights(drawn.log_ratio.reshape(-1))
+    if not (k < _MOST_K and 1.0 / np.sum(weight**2) >= _ENOUGH * weight.size):
+        return False
+    parts = (drawn.theta, drawn.phi, *drawn.sites.values())
+    every = np.concatenate([part.reshape(weight.size, -1) for part in parts], axis=1)
+    sd = np.maximum(every.std(axis=0), 1e-300)
+    mean = weight @ every
+    shift = np.abs(mean - every.mean(axis=0)) / sd
+    ratio = np.sqrt(weight @ (every - mean) ** 2) / sd
+    varies = every.std(axis=0) > 0.0
+    return bool(np.all(shift[varies] <= _MOST_MOVED) and np.all(np.abs(np.log(ratio[varies])) <= _MOST_MOVED))
 
 
 def sample_refined(engine: Engine, target: Target, data: Data, key: jax.Array, draws: int = 4000) -> Draws:
     """Return about ``draws`` draws from the posterior given ``data``, refined where the engine's own are not near it.
 
-    Draws of an engine whose beliefs have a density stay as they are, in one chain, where their weights are even; else
-    they are tempered to the posterior, in four chains and with weights of 1. An engine without a density keeps its
-    chains, and says itself (:meth:`~.base.Engine.moves_draws`) whether its draws are moved.
+    Draws of an engine whose beliefs have a density stay as they are, in one chain, where they are near it by their weights; else
+    they are tempered to the posterior, with weights of 1, and the statistic ``group`` says which group of particles each
+    comes from. An engine without a density keeps its chains, and says itself (:meth:`~.base.Engine.moves_draws`) whether its draws are moved.
     """
     moving = engine.moves_draws(target)
     if not engine.has_density:
@@ -108,7 +122,7 @@ def sample_refined(engine: Engine, target: Target, data: Data, key: jax.Array, d
     by_fit, by_draw = jax.random.split(key)
     belief = fit_engine(engine, target, data, by_fit)
     drawn = draw_many(engine, target, belief, data, by_draw, draws)
-    if has_even_weights(drawn.log_ratio):
+    if is_near(drawn):
         return drawn
     return _refined(engine, target, belief, drawn, data, key, draws)
 
@@ -116,7 +130,7 @@ def sample_refined(engine: Engine, target: Target, data: Data, key: jax.Array, d
 def _refined(
     engine: Engine, target: Target, belief: PyTree, drawn: Draws, data: Data, key: jax.Array, draws: int
 ) -> Draws:
-    """Return draws (groups, draws, ...) that are moved from those of an engine."""
+    """Return draws that are moved from those of an engine: by group where it has chains, else in one with all groups."""
     with double_precision():
         wide, sites = program.padded(target, jax.tree.map(jnp.asarray, data))
         k = drawn.z.shape[-1]
@@ -131,7 +145,7 @@ def _refined(
         z = moved.z[:, every]
         theta, phi = target.coefficients(z[..., : target.size])
         others = program.values(target, sites, z, wide)
-        return Draws(
+        by_group = Draws(
             np.asarray(theta),
             np.asarray(phi),
             np.asarray(z),
@@ -139,6 +153,11 @@ def _refined(
             {name: np.asarray(leaf) for name, leaf in others.items()},
             {"lp": np.asarray(moved.log_density[:, every])},
         )
+        if not engine.has_density:
+            return by_group
+        group = np.broadcast_to(np.arange(GROUPS)[:, None], z.shape[:2])
+        every_group = by_group._replace(statistics={**by_group.statistics, GROUP: group})
+        return jax.tree.map(lambda leaf: leaf.reshape(1, -1, *leaf.shape[2:]), every_group)
 
 
 @functools.partial(jax.jit, static_argnames=("sites", "recorded"))
@@ -188,6 +207,7 @@ def _group(
         stage=jnp.zeros((), jnp.int32),
         # The first step raises τ.
         moves=jnp.asarray(_MOVES, jnp.int32),
+        total=jnp.zeros((), jnp.int32),
         step=jnp.asarray(0.6 * k**-0.25),
         accept=jnp.zeros(()),
         mean=mean,
@@ -198,15 +218,17 @@ def _group(
 
     def advance(now: tuple[jax.Array, _Cloud]) -> tuple[jax.Array, _Cloud]:
         key, cloud = now
-        by_stage, by_move, after = jax.random.split(key, 3)
-        cloud = _raised(by_stage, cloud)
-        cloud = _moved(by_move, cloud, density, other, batch)
+        number = cloud.total + 1
+        # All random numbers of a step in one draw: every generator is a program that takes long to compile.
+        uniform = jax.random.uniform(jax.random.fold_in(key, number), (n, k + 3), minval=1e-300)
+        cloud = _raised(uniform[0, -1], cloud._replace(total=number))
+        cloud = _moved(uniform[:, :-1], cloud, density, other, batch)
         place = cloud.moves - 1 - _SETTLING
         last = (cloud.power >= 1.0) & (place >= 0)
         at = jnp.clip(place, 0, recorded - 1)
         kept = jnp.where(last, cloud.kept.at[at].set(cloud.z), cloud.kept)
         values = jnp.where(last, cloud.kept_value.at[at].set(cloud.value), cloud.kept_value)
-        return after, cloud._replace(kept=kept, kept_value=values)
+        return key, cloud._replace(kept=kept, kept_value=values)
 
     def goes_on(now: tuple[jax.Array, _Cloud]) -> jax.Array:
         return (now[1].power < 1.0) | (now[1].moves < _SETTLING + recorded)
@@ -215,13 +237,13 @@ def _group(
     return _Moved(end.kept.reshape(-1, k), end.kept_value.reshape(-1), end.accept)
 
 
-def _raised(key: jax.Array, now: _Cloud) -> _Cloud:
+def _raised(uniform: jax.Array, now: _Cloud) -> _Cloud:
     """Return the particles with τ raised and resampled, where they have moved often enough since the last time."""
     due = (now.power < 1.0) & (now.moves >= _MOVES)
     ahead = (1.0 - now.power) * (now.value - now.other)
     part = jnp.where(now.stage < _MOST_STAGES - 1, largest_power(ahead, _LEAST_SHARE), 1.0)
     part = jnp.where(part > 0.999, 1.0, part)
-    picks = systematic(key, jax.nn.softmax(part * ahead), now.z.shape[0])
+    picks = systematic(uniform, jax.nn.softmax(part * ahead), now.z.shape[0])
     z = now.z[picks]
     mean, factor = _moments(z)
     there = now._replace(
@@ -238,7 +260,7 @@ def _raised(key: jax.Array, now: _Cloud) -> _Cloud:
 
 
 def _moved(
-    key: jax.Array,
+    uniform: jax.Array,
     now: _Cloud,
     density: Callable[[jax.Array], jax.Array],
     other: Callable[[jax.Array], jax.Array],
@@ -277,16 +299,15 @@ def _moved(
         kept = jax.tree.map(lambda one, two: jnp.where(accepted, one, two), new, (e, value, log_q))
         return (*kept, jnp.exp(jnp.minimum(log_ratio, 0.0)))
 
-    n, k = now.z.shape
-    by_momentum, by_stretch, by_accept = jax.random.split(key, 3)
+    k = now.z.shape[1]
     e = jax.scipy.linalg.solve_triangular(now.factor, (now.z - now.mean).T, lower=True).T
     given = (
         e,
         now.value,
         now.other,
-        jax.random.normal(by_momentum, (n, k)),
-        jax.random.uniform(by_stretch, (n,), minval=0.7, maxval=1.3),
-        jax.random.uniform(by_accept, (n,)),
+        ndtri(uniform[:, :k]),
+        0.7 + 0.6 * uniform[:, k],
+        uniform[:, k + 1],
     )
     e, value, log_q, probability = lax.map(move, given, batch_size=batch)
     accept = jnp.mean(probability)

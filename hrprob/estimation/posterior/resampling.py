@@ -28,7 +28,7 @@ def largest_power(log_weight: jax.Array, share: float) -> jax.Array:
     return jnp.where(effective_size(log_weight) >= least, 1.0, power)
 
 
-def systematic(key: jax.Array, weight: jax.Array, n: int) -> jax.Array:
-    """Return n indices of particles by systematic resampling."""
-    places = (jnp.arange(n) + jax.random.uniform(key)) / n
+def systematic(uniform: jax.Array, weight: jax.Array, n: int) -> jax.Array:
+    """Return n indices of particles by systematic resampling, from one uniform number."""
+    places = (jnp.arange(n) + uniform) / n
     return jnp.minimum(jnp.searchsorted(jnp.cumsum(weight), places), n - 1)

@@ -198,7 +198,7 @@ class SMC(StreamingEngine):
         # Where few particles have much weight, tempered weights let the others count for the moments too.
         tempered = jax.nn.softmax(largest_power(start.log_weight, _LEAST_SHARE) * start.log_weight)
         here = _Normal.of(start.z, tempered)
-        picked = start.z[systematic(by_pick, weight, n)]
+        picked = start.z[systematic(jax.random.uniform(by_pick), weight, n)]
 
         def move(number: jax.Array, now: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
             z, aim, value, rest = now
