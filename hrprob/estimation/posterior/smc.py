@@ -237,6 +237,7 @@ class SMC(StreamingEngine):
         """Return θ and φ of one draw."""
         if not smc_integrated.serves(target):
             return super().draw_coefficients(target, belief, key, scale)
+        assert isinstance(belief.given, smc_integrated.Given)
         weight = jax.nn.softmax(belief.log_weight)
         return smc_integrated.draw_coefficients(
             target, belief.z, weight, belief.given, key, self.tries, scale
