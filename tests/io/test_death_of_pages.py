@@ -33,7 +33,7 @@ def quick(monkeypatch):
     monkeypatch.setattr("hrprob.io.manifest._git_revision", lambda: None)
     monkeypatch.setattr("hrprob.plot.save", save)
     monkeypatch.setattr("hrprob.comparison.report._lead", lambda report: "")
-    monkeypatch.setattr("hrprob.comparison.report._answer", lambda report: "")
+    monkeypatch.setattr(ComparisonReport, "answer", conclude([], "more trials", "Who won?"))
 
 
 @pytest.fixture
