@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,11 @@ def run() -> dict[str, Any]:
 
 
 def _grown(name: str, sizes: tuple[int, ...], **others: int) -> dict[str, Any]:
-    costs = [_seconds(**others, **{name: size}) for size in sizes]
+    costs = []
+    for size in sizes:
+        costs.append(_seconds(**others, **{name: size}))
+        # A study of minutes says how far it is.
+        print(f"{name} = {size}: {costs[-1]:.3g} CPU s", file=sys.stderr, flush=True)
     return {"sizes": list(sizes), "beside": others, "cpu": costs, **exponent(sizes, costs)}
 
 

@@ -26,6 +26,7 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaincc
 from jax.typing import ArrayLike
 
+from hrprob._core.types import Number
 from hrprob.numerics.products import contract
 
 __all__ = ["ball_derivatives", "from_ball", "gain", "gain_derivatives", "log_volume", "to_ball"]
@@ -86,7 +87,7 @@ def from_ball(v: ArrayLike, radius: ArrayLike) -> jax.Array:
     return v * jnp.where(norm > 0, 0.5 * (low + high) / jnp.where(norm > 0, norm, 1.0), 0.0)[..., None]
 
 
-def ball_derivatives(z: jax.Array, radius: ArrayLike, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
+def ball_derivatives(z: jax.Array, radius: Number, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return the Jacobian of the map at z (d,), and the Hessian of ``weights``ᵀ(map).
 
     Examples
@@ -101,8 +102,8 @@ def ball_derivatives(z: jax.Array, radius: ArrayLike, weights: jax.Array) -> tup
     outer = z[:, None] * z[None, :]
     mixed = weights[:, None] * z[None, :]
     along = contract(weights, z)
-    jacobian = radius * (value * jnp.eye(d) + first * outer)
-    hessian = radius * (first * (mixed + mixed.T + along * jnp.eye(d)) + second * along * outer)
+    jacobian = jnp.asarray(radius * (value * jnp.eye(d) + first * outer))
+    hessian = jnp.asarray(radius * (first * (mixed + mixed.T + along * jnp.eye(d)) + second * along * outer))
     return jacobian, hessian
 
 

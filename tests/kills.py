@@ -2,17 +2,18 @@
 
 ::
 
-    python -m tests.kills [--times 50] [--signals 5] [--seed 0] [run suite sweep diagnose reproduce]
+    python -m tests.kills [--times 50] [--signals 5] [--seed 0] [--record FILE] [run suite sweep diagnose reproduce]
 
 Every command is played without interruption first. Then, ``--times`` times: it is started, killed (−9, all its
-processes) at up to three random moments, each time repeated with ``--resume``, until it ends; all arrays of the result
+processes) at one to three random moments, each time repeated with ``--resume``, until it ends; all arrays of the result
 must be the same, to the bit, and nothing else may be left. ``--signals`` times each it gets SIGTERM or
 SIGINT, and must end with exit code 143 or 130.
 
 The configurations are small, chunks are written as soon as they are finished, the suite has three policies and the
 diagnosis the diagnostics that share data sets, on few of them. A command is a fork of this process, which has imported
-everything and computed nothing: moments are those of the work, not of the imports. Prints a line per command;
-the exit code is 1 if anything differs.
+everything, drawn a figure and computed nothing (figures are drawn in it, not in a process of their own): moments are those of the work, not of the imports. All commands share the
+programs that the first ones compile. Prints a line per command, and writes what was counted to the file that ``--record``
+names, where it replaces the command's earlier count; the exit code is 1 if anything differs.
 """
 
 import argparse
@@ -27,16 +28,20 @@ import tempfile
 import time
 from pathlib import Path
 
-import matplotlib.pyplot  # noqa: F401 (imported once, for all forks)
+import distributed  # noqa: F401 (imported once, for all forks; xarray asks it for locks)
+import h5netcdf  # noqa: F401
 import numpy as np
 import xarray
+from matplotlib.figure import Figure
 
+import hrprob
 import hrprob.comparison.play
 import hrprob.diagnostics.experiment
 import hrprob.io.chunks
 import hrprob.io.run
 import hrprob.reproduce.play
 import hrprob.sweeps.play
+from hrprob import plot
 from hrprob.cli import console_main
 from hrprob.diagnostics.base import make_diagnostics
 from hrprob.diagnostics.study import Sizes
@@ -48,8 +53,8 @@ phi = [0.5, -0.4]
 contexts = { kind = "ball", actions = 5 }
 
 [run]
-users = 20000
-trials = 40
+users = 3000
+trials = 8
 seed = 1
 
 [[policy]]
@@ -59,29 +64,29 @@ kind = "greedy"
 """
 SWEEP = """
 [sweep]
-"problem.link.offset" = { low = 2.0, high = 4.0, points = 8 }
+"problem.link.offset" = { low = 2.0, high = 4.0, points = 4 }
 """
 COMMANDS = {
     "run": ["run", "run.toml"],
-    "suite": ["suite", "--only", "d2", "--only", "two-actions", "--users", "2000", "--trials", "40"],
+    "suite": ["suite", "--only", "d2", "--only", "two-actions", "--users", "400", "--trials", "8"],
     "sweep": ["sweep", "sweep.toml"],
     "diagnose": ["diagnose", "run.toml", "--quick", "--policy", "hr-ucb"],
-    "reproduce": ["reproduce", "--panel", "c", "--users", "500", "--trials", "4"],
+    "reproduce": ["reproduce", "--panel", "c", "--users", "200", "--trials", "4"],
 }
 POLICIES = ("hr-ucb-released", "greedy", "linucb")
 DIAGNOSTICS = ("calibration", "truth")
 SIZES = Sizes(
-    sets=64,
-    users=(10, 20),
+    sets=32,
+    users=(5, 10),
     draws=40,
     every_engine=False,
     other_users=10,
-    replications=64,
+    replications=32,
     fits=4,
     rounds=32,
-    design_users=40,
-    truth_sets=64,
-    truth_users=(10, 20),
+    design_users=20,
+    truth_sets=32,
+    truth_users=(5, 10),
     refit=1.5,
 )
 ENDS = {signal.SIGTERM: (143, -signal.SIGTERM), signal.SIGINT: (130, -signal.SIGINT)}
@@ -144,6 +149,7 @@ def make_smaller():
         }
 
     hrprob.comparison.play.problems = problems
+    plot.save_in_background = save_here
     hrprob.diagnostics.experiment.QUICK = SIZES
     hrprob.diagnostics.runner.make_diagnostics = lambda written: make_diagnostics(DIAGNOSTICS)
 
@@ -177,10 +183,14 @@ def belongs_together(out):
 def kill_and_resume(folder, command, seconds, rng, wanted):
     """Return whether a command killed and resumed left the wanted arrays and nothing else, and how often it was killed."""
     place = Path(tempfile.mkdtemp(dir=folder))
-    out, options, kills = place / "out", [], 0
+    out, options, kills, most = place / "out", [], 0, rng.choice((1, 1, 1, 2, 3))
     while True:
         child = start(folder, command, out, *options)
-        code = child.wait(rng.uniform(0.0, seconds) if kills < 3 else None)
+        code = child.wait(rng.uniform(0.0, seconds) if kills < most else None)
+        if code == 0 and not kills:
+            # It ended before its moment came.
+            shutil.rmtree(out)
+            continue
         if code is not None:
             break
         os.killpg(child.process, signal.SIGKILL)
@@ -214,7 +224,7 @@ def stop(folder, command, seconds, rng, number):
 
 
 def series(folder, name, asked, rng):
-    """Play the series of one command, print its line, and return whether all went well."""
+    """Play the series of one command, print its line, and return what was counted."""
     command = COMMANDS[name]
     # Twice: the first compiles, and the second says how long it takes.
     for turn in range(2):
@@ -225,16 +235,50 @@ def series(folder, name, asked, rng):
     wanted = arrays(folder / f"{name}-0")
     same = wanted == arrays(folder / f"{name}-1")
     found = [kill_and_resume(folder, command, seconds, rng, wanted) for _ in range(asked.times)]
-    good, kills = sum(one for one, _ in found), sum(count for _, count in found)
     ends = [stop(folder, command, seconds, rng, kind) for kind in ENDS for _ in range(asked.signals)]
     ended = [one for one in ends if one is not None]
-    print(
-        f"{name} ({seconds:.1f} s): {good} of {asked.times} killed and resumed with the same bits ({kills} kills); "
-        f"{sum(ended)} of {len(ended)} stopped with the right exit code "
-        f"({len(ends) - len(ended)} ended before); repeated: {'same' if same else 'not the same'}",
-        flush=True,
+    counts = {
+        "repeated to the same bits": same,
+        "killed and resumed": len(found),
+        "with the same bits": sum(good for good, _ in found),
+        "kills": sum(kills for _, kills in found),
+        "stopped": len(ended),
+        "with the right exit code": sum(ended),
+        "ended before": len(ends) - len(ended),
+        "arrays": len(wanted),
+    }
+    print(f"{name} ({seconds:.1f} s): {counts}", flush=True)
+    return counts
+
+
+def is_good(counts):
+    return (
+        counts["repeated to the same bits"]
+        and counts["with the same bits"] == counts["killed and resumed"]
+        and counts["with the right exit code"] == counts["stopped"]
     )
-    return same and good == asked.times and all(ended)
+
+
+def draw_once(folder):
+    """Let fonts be found and the parts of matplotlib be imported once, for all forks."""
+    figure = Figure(layout="constrained")
+    figure.subplots().plot([1, 2], label="some $x^2$")
+    figure.legend()
+    plot.save(figure, folder, "warm")
+
+
+@contextlib.contextmanager
+def save_here():
+    """Draw in this process: another one would take two seconds to start, every time."""
+    yield plot.save
+
+
+def write_record(file, name, counts):
+    """Put the counts of a command into a file, beside those of others."""
+    facts = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    facts["command"], facts["hrprob"] = "python -m tests.kills", hrprob.__version__
+    facts.setdefault("counts", {})[name] = counts
+    file.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def main():
@@ -242,12 +286,18 @@ def main():
     parser.add_argument("commands", nargs="*", default=list(COMMANDS))
     for name, default in (("times", 50), ("signals", 5), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     (folder / "run.toml").write_text(CONFIGURATION)
-    (folder / "sweep.toml").write_text(CONFIGURATION.replace("20000", "1000") + SWEEP)
-    rng = random.Random(asked.seed)
-    good = [series(folder, name, asked, rng) for name in asked.commands]
+    (folder / "sweep.toml").write_text(CONFIGURATION.replace("3000", "500") + SWEEP)
+    draw_once(folder)
+    good = []
+    for name in asked.commands:
+        counts = series(folder, name, asked, random.Random(f"{name} {asked.seed}"))
+        good.append(is_good(counts))
+        if asked.record is not None:
+            write_record(asked.record, name, counts)
     shutil.rmtree(folder)
     sys.exit(int(not all(good)))
 

@@ -25,6 +25,20 @@ def test_numpyro_and_matplotlib_are_not_loaded(start: str) -> None:
     assert done.stdout.strip() == ""
 
 
+def test_a_run_begins_without_what_writes_its_results() -> None:
+    """These are loaded while the programs are compiled, or not at all."""
+    code = (
+        "import sys, hrprob.io.run\n"
+        "from hrprob.policies import HRUCB\n"
+        "HRUCB().bind(__import__('hrprob').Problem(), 100)\n"
+        "late = {'numpyro', 'matplotlib', 'arviz_base', 'xarray', 'pandas', 'scipy.special'}\n"
+        "print(*(late & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ""
+
+
 def test_a_noise_from_a_distribution_describes_itself() -> None:
     """Without NumPyro imported by hrprob."""
     code = (

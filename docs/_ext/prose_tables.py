@@ -3,6 +3,8 @@
 The style sheet turns the rows of tables of class ``prose`` into blocks there. Tables of numbers stay tables, because
 a number says nothing without the heading of its column; they scroll. Cells with a sentence get the class ``words``, which keeps
 them from being squeezed, cells with a number alone get ``number``, and code that may break gets ``long``.
+
+On every page a number and its standard error, 363 ± 17, stay on one line.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ _CHARACTERS = 20
 _DIGITS = 1 / 3
 _SENTENCE = 45
 _LONG_NAME = 20
+_ERROR = re.compile(r"(?<=\d) ± (?=\d)")
 _NUMBER = re.compile(r"[−+]?\d[\d\s.,]*(\s*±\s*[\d.,]+)?(\s*%)?")
 
 
@@ -40,7 +43,15 @@ def mark(app: Sphinx, document: nodes.document) -> None:
                 name["classes"].append("long")
 
 
+def keep_together(app: Sphinx, document: nodes.document) -> None:
+    """Put spaces that do not break between numbers and their standard errors."""
+    for text in list(document.findall(nodes.Text)):
+        if _ERROR.search(text) and not isinstance(text.parent, nodes.literal | nodes.literal_block):
+            text.parent.replace(text, nodes.Text(_ERROR.sub("\u00a0±\u00a0", text)))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the mark."""
+    """Register both."""
     app.connect("doctree-read", mark)
+    app.connect("doctree-read", keep_together)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -194,9 +194,10 @@ class Registry(Generic[T_co]):
             return self._classes[kind]
         field, known = field or self.field, list(self.kinds())
         must = f"must be one of {', '.join(map(repr, known))}"
-        raise InvalidInput(
-            field, must, NOTHING if kind is None else kind, nearest(kind, known) or self._remedy(field)
-        )
+        remedy = nearest(kind, known) or self._remedy(field)
+        if isinstance(kind, str) and not nearest(kind, known):
+            remedy += "; one of your own is known once its module is imported (`--import MODULE`)"
+        raise InvalidInput(field, must, NOTHING if kind is None else kind, remedy)
 
     def is_instance(self, value: object) -> bool:
         """Return whether a value is a member of the family; a class is not."""

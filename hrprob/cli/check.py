@@ -37,10 +37,11 @@ def _run(arguments: argparse.Namespace) -> None:
     with loading(arguments, arguments.file):
         prepare_jax()
         import_modules(arguments.modules)
-        from hrprob.fitting.checks.page import write_checked
+        from hrprob.fitting.checks.page import write_result
         from hrprob.fitting.checks.ranking import rank
         from hrprob.fitting.fit import fit
         from hrprob.fitting.table import read_table
+        from hrprob.io.staging import staged
         from hrprob.models import make_model
 
     options = fit_options(arguments)
@@ -54,17 +55,17 @@ def _run(arguments: argparse.Namespace) -> None:
         with named_as_options(*option_names, **{"bounds.theta": "bound-theta", "bounds.phi": "bound-phi"}):
             return fit(table, **(options | changes), progress=shows_progress(arguments))
 
-    posterior = posterior_of()
-    checked = posterior.check(quick=arguments.quick)
-    others = [posterior_of(model=model) for model in models]
-    ranking = rank([posterior, *others]) if others else None
-    say = printer(arguments)
+    say, out = printer(arguments), result_folder(arguments, arguments.file)
+    with staged(out, job="check") as folder:
+        posterior = posterior_of()
+        checked = posterior.check(quick=arguments.quick)
+        others = [posterior_of(model=model) for model in models]
+        ranking = rank([posterior, *others]) if others else None
+        write_result(folder, checked, ranking, sys.argv)
     for line in checked.answer.lines():
         say(line)
     if ranking is not None:
         say(f"\n{ranking.sentence}\n{ranking.as_table()}")
-    out = result_folder(arguments, arguments.file)
-    write_checked(checked, out, sys.argv, ranking)
     say(f"\npage in {Path(out, 'check.html')}")
     plain = checked.to_plain() | ({} if ranking is None else {"ranking": ranking.to_plain()})
     print_result(arguments, out, plain)

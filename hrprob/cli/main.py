@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _without_reader()
     except OSError as error:
-        return _fail(f"error: {error}", 1)
+        return _fail(f"error: {str(error) or type(error).__name__}", 1)
     except (MemoryError, RuntimeError, ValueError) as error:
         if not is_out_of_memory(error):
             raise

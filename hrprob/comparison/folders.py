@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from hrprob._core.trust import trusting
 from hrprob.comparison.paired import compare
 from hrprob.comparison.report import ComparisonReport, make_report, write_report
 from hrprob.comparison.runs import Run, pool, read
-from hrprob.comparison.sequential import MOST_TRIALS, decide
+from hrprob.comparison.sequential import MOST_TRIALS, Decision, decide
 from hrprob.io.config import Experiment, from_data
 from hrprob.io.staging import staged
 from hrprob.scheduling.opening import open_scheduler
@@ -67,21 +68,18 @@ def compare_folders(
     started = time.perf_counter()
     runs = [run for folder in folders for run in read(folder)]
     data = pool(runs)
-    if until is None:
-        report = make_report(
-            {name: compare(part, baseline=baseline, at=at) for name, part in data.items()}, data
-        )
-    else:
+
+    def decided(level: float) -> dict[str, Decision]:
         decisions = {}
         with open_scheduler(scheduler, modules=modules, prepare=prepare) as opened:
             for name, part in data.items():
-                say(f"{name}: adding trials until decided at {until:g}")
+                say(f"{name}: adding trials until decided at {level:g}")
                 with trusting(trust):
                     experiment = _experiment(name, part, runs)
                 decisions[name] = decide(
                     experiment.problem,
                     {policy: experiment.policies[policy] for policy in map(str, part.policy.values)},
-                    level=until,
+                    level=level,
                     users=experiment.users,
                     seed=experiment.seed,
                     most_trials=most_trials,
@@ -92,13 +90,23 @@ def compare_folders(
                     say=say,
                     progress=progress,
                 )
-        report = make_report(
+        return decisions
+
+    def compared() -> ComparisonReport:
+        if until is None:
+            found = {name: compare(part, baseline=baseline, at=at) for name, part in data.items()}
+            return make_report(found, data)
+        decisions = decided(until)
+        return make_report(
             {name: decision.comparison for name, decision in decisions.items()},
             {name: decision.result for name, decision in decisions.items()},
             decisions,
         )
-    if out is not None:
-        with staged(out, job="compare") as folder:
+
+    # The folder is opened before trials are played: one that cannot be written is named at once.
+    with contextlib.nullcontext() if out is None else staged(out, job="compare") as folder:
+        report = compared()
+        if folder is not None:
             facts = {"job": "compare", "folders": [str(place) for place in folders]}
             write_report(folder, report, facts, time.perf_counter() - started)
     return report

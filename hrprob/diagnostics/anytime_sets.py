@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray
 
+from hrprob._core.compiled import program
 from hrprob._core.precision import float64
 from hrprob._core.types import Array, AsWritten, Number, PyTree
 from hrprob.diagnostics.designs import Design, sample_sizes
@@ -234,7 +235,7 @@ def _glse_along(bound: HRUCB, stays: Stays, phi: Array) -> tuple[jax.Array, jax.
     return jax.vmap(of_set)(jax.tree.map(jnp.asarray, stays), jnp.asarray(phi))
 
 
-@jax.jit
+@program()
 def _radii(stays: Stays, rows: Array, log_q: Array, delta: Number, setting: Setting) -> jax.Array:
     """Return the largest ‖φ − φ̂‖ in the norm of V over the set's ellipsoid, after some rows: (sets, sizes)."""
     d, link, bounds = setting.dimension, as_affine(setting.link), setting.bounds

@@ -27,10 +27,8 @@ def log_likelihoods(target: Target, data: DataSets, users: int, draws: Posterior
     Unlike a parameter's rank, that of the likelihood shows a posterior that ignores a part of the data [1]_.
     """
     sets = draws.theta.shape[0]
-    rows = type(data.stays)(*(leaf[:sets] for leaf in data.stays))
-    if target.model.data is not Stays:
-        rounds = data.of_kind(Rounds)
-        rows = type(rounds)(*(leaf[:sets] for leaf in rounds))  # type: ignore[assignment]
+    every = data.stays if target.model.data is Stays else data.of_kind(Rounds)
+    rows = jax.tree.map(lambda leaf: leaf[:sets], every)
     both = [
         np.concatenate([np.asarray(drawn), truth[:sets, None]], axis=1)
         for drawn, truth in ((draws.theta, data.truths.theta), (draws.phi, data.truths.phi))

@@ -23,6 +23,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Generic, NamedTuple, TypeVar
 
+import jax
 import numpy as np
 
 from hrprob._core.records import describe, with_fields
@@ -224,7 +225,7 @@ class SharedInputs:
         if not engine.streaming:
             # They are fitted from the beginning at every stop.
             engine = engine.for_many_data_sets()
-            rows = type(rows)(*(leaf[: self.sizes.sampler_sets] for leaf in rows))
+            rows = jax.tree.map(lambda leaf: leaf[: self.sizes.sampler_sets], rows)
         draws, seed = self.sizes.draws, self.study.seed_for("posteriors")
         fitted = posteriors(
             engine,

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.compiled import program
 from hrprob._core.parallel import side_by_side
 from hrprob._core.types import Number
 from hrprob.estimation import glse
@@ -87,7 +88,15 @@ def posterior_sets(
         truth = np.stack([block.truths.phi[number], block.truths.theta[number]])
         key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
         compared = _compare(
-            chosen_engine, target, pad(data, room), rows, truth, radii[size], delta, ridge, key
+            chosen_engine,
+            target,
+            pad(data, room),
+            jnp.asarray(rows),
+            jnp.asarray(truth),
+            radii[size],
+            delta,
+            ridge,
+            key,
         )
         reached = counts[number, -1] >= wanted[size]
         return jax.tree.map(lambda leaf: np.where(reached, np.asarray(leaf, dtype=float), np.nan), compared)
@@ -101,7 +110,7 @@ def posterior_sets(
     return every
 
 
-@jax.jit
+@program()
 def _compare(
     engine: StreamingEngine,
     target: Target,

@@ -7,7 +7,6 @@ used through its protocol alone, so that tests can replace a sound engine by a f
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, cast
 
@@ -15,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hrprob._core.compiled import program
 from hrprob._core.precision import double_precision, float64
 from hrprob._core.types import Array, PyTree
 from hrprob.estimation.posterior.base import Engine, StreamingEngine
@@ -133,7 +133,7 @@ class FitJob(NamedTuple):
                 self.numbers
             )
             batch = jax.tree.map(jnp.asarray, self.data)
-            z = _draws_of_each(self.engine, self.target, batch, keys, self.stops, self.draws)
+            z = _draws_of_each(self.engine, self.target, batch, keys, stops=self.stops, draws=self.draws)
             theta, phi = (np.asarray(leaf)[: self.size] for leaf in self.target.coefficients(z))
         report(self.size)
         return [Posteriors(theta[:, stop], phi[:, stop]) for stop in range(len(self.stops))]
@@ -148,9 +148,9 @@ class FitJob(NamedTuple):
         return unpack_tree([Posteriors(nothing, nothing) for _ in self.stops], arrays)
 
 
-@functools.partial(jax.jit, static_argnames=("stops", "draws"))
+@program(static=("stops", "draws"))
 def _draws_of_each(
-    engine: Engine, target: Target, data: Data, keys: jax.Array, stops: tuple[int, ...], draws: int
+    engine: Engine, target: Target, data: Data, keys: jax.Array, *, stops: tuple[int, ...], draws: int
 ) -> jax.Array:
     """Return draws of z (sets, stops, draws, 2d)."""
     if engine.streaming:

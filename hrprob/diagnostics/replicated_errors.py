@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from hrprob._core.compiled import program
 from hrprob._core.precision import double_precision
 from hrprob._core.types import PyTree
 from hrprob.diagnostics.posterior_sets import PosteriorSets, posterior_sets
@@ -123,7 +124,7 @@ def radius_of(sets: ConfidenceSets, parameter: str, n: PyTree, delta: PyTree) ->
     return (sets.rho_simultaneous if parameter == "phi" else sets.alpha1)(n, delta)
 
 
-@jax.jit
+@program()
 def _radii(sets: dict[str, ConfidenceSets], n: PyTree, delta: PyTree) -> dict[str, dict[str, jax.Array]]:
     """Return all radii, by version and parameter, in one compiled program."""
     return {
@@ -172,7 +173,7 @@ def errors_at(
     )
 
 
-@jax.jit
+@program()
 def errors_along(stays: Stays, theta: jax.Array, phi: jax.Array, ridge: PyTree, link: PyTree) -> Path:
     """Return errors after every user, of data sets on the last axis."""
     d = theta.shape[0]

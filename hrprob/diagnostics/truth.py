@@ -192,7 +192,7 @@ def errors_at_truth(distance: xarray.DataArray, fitted_as: str = "") -> Verdict:
     """
     sets, level = distance.sizes["data_set"], ERROR_RATE / distance.sizes["users"]
     means = distance.mean("data_set")
-    users = int(means.users[int(means.argmax("users"))])
+    users = int(means.users[int(np.argmax(means.values))])
     own = distance.sel(users=users).values
     mean, se = float(own.mean()), float(own.std(ddof=1) / np.sqrt(sets))
     ratio = float(np.sqrt(mean))

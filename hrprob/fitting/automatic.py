@@ -3,8 +3,8 @@
 ==============================================================  ==========================================
 rule                                                            engine
 ==============================================================  ==========================================
-the program has unknowns beyond θ and φ, or its likelihood      ``nuts``: the others see θ and φ alone
-is not known to be that of its program
+the program has unknowns beyond θ and φ, uses columns of the    ``nuts``: the others see θ and φ alone
+table, or its likelihood is not known to be that of its program
 more than 32 features                                           ``nuts``: the refined draws of the others
                                                                 come from groups of 250 particles
 outcomes with an edge (``truncated-normal``), in ``diagnose``,  ``nuts``
@@ -65,9 +65,13 @@ def choose_engine(target: Target, refined: bool = True) -> Choice:
     'auto chose nuts: 40 features are more than the 32 that laplace is refined for'
     """
     d = target.setting.dimension
-    with double_precision():
-        sites = [name for name, _ in extra_sites(target, rounds([[0.0] * d], [0.0]))]
-    if sites:
+    sites: list[str] = []
+    if not target.model.columns:
+        with double_precision():
+            sites = [name for name, _ in extra_sites(target, rounds([[0.0] * d], [0.0]))]
+    if target.model.columns:
+        why = f"the model uses columns of the table ({', '.join(target.model.columns)})"
+    elif sites:
         why = f"the model has unknowns beyond θ and φ ({', '.join(sites)})"
     elif not agrees(target.model):
         why = "the model's program and its likelihood are not known to agree"

@@ -163,7 +163,7 @@ def fit(
     given = None if is_auto(engine) else _with_draws(make_engine(engine), draws)
     outcomes = _model(data, model)
     columns = Columns(outcome, context, user, level)
-    chosen_prior, words = make_prior(prior), []
+    chosen_prior, words = make_prior(prior), list[str]()
     priors.check_record(chosen_prior)
     if isinstance(data, Problem):
         _check_no_columns(columns, scale, intercept)
@@ -302,8 +302,9 @@ def _setting(table: Table, link: object, bounds: object) -> tuple[Setting, list[
         remedy = 'write hrprob.Bounds(theta=1.0, phi=2.0), or "auto"'
         raise InvalidInput("bounds", 'must be of the class Bounds, or "auto"', bounds, remedy)
     if link is None and (auto or table.intercept):
-        made: Link = link_from(table)
-        words.append(f"link log, of the scale {made.scale:g}: the variance of residuals of least squares")
+        found = link_from(table)
+        made: Link = found
+        words.append(f"link log, of the scale {found.scale:g}: the variance of residuals of least squares")
     else:
         made = LINKS.make(Affine() if link is None else link)
     if auto:

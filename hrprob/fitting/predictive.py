@@ -147,7 +147,8 @@ def _log_likelihood(target: Target, data: Rounds, values: Values) -> jax.Array:
 @jax.jit
 def _given_others(target: Target, data: Rounds, values: Values) -> PyTree:
     def one(values: Values) -> PyTree:
-        moments = target.setting.moments(values["theta"], values["phi"], data.x)
+        theta, phi = (jnp.asarray(values[name]) for name in ("theta", "phi"))
+        moments = target.setting.moments(theta, phi, data.x)
         return target.model.given_others(data, *moments, values)  # type: ignore[attr-defined]
 
     return jax.lax.map(one, values, batch_size=_BATCH)

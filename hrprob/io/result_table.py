@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
 
 from hrprob._core.formatting import MINUS, format_number, typeset
 
-__all__ = ["ResultTable", "frame_of"]
+__all__ = ["ResultTable", "frame_of", "latex_text"]
 
 if TYPE_CHECKING:
     import pandas
@@ -127,7 +127,7 @@ class ResultTable(NamedTuple):
         \bottomrule
         \end{tabular}
         """
-        lines = [" & ".join(map(_latex, row)) + r" \\" for row in [list(self.header), *self.texts()]]
+        lines = [" & ".join(map(latex_text, row)) + r" \\" for row in [list(self.header), *self.texts()]]
         return "\n".join(
             [
                 rf"\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}",
@@ -218,7 +218,8 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _latex(cell: str) -> str:
+def latex_text(cell: str) -> str:
+    """Return a text with what LaTeX would read as commands or does not know written for it."""
     return "".join(_LATEX.get(letter, letter) for letter in cell)
 
 

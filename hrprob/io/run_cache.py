@@ -142,10 +142,19 @@ def _play_here(
     """Yield the run of each part, with its chunks stored on the way; later parts are compiled while one is played."""
     _expect_warmups(parts)
     with in_background() as submit:
-        for experiment in list(parts.values())[1:]:
-            # What cannot be compiled is reported when its part is played.
-            task = _task(experiment)
-            submit(compile_programs, task.problem, task.policies, task.users, task.trials)
+        later = [_task(experiment) for experiment in list(parts.values())[1:]]
+        # The longest first: last, one would keep a single core busy. What cannot be compiled is reported when its part
+        # is played.
+        for only_long in (True, False):
+            for task in later:
+                submit(
+                    compile_programs,
+                    task.problem,
+                    task.policies,
+                    task.users,
+                    task.trials,
+                    only_long=only_long,
+                )
         for part, experiment in parts.items():
             say(f"{part}: {_in_words(experiment)}")
             store = ChunkFolder(_chunks_of(part, folder), fingerprint(resolved(experiment)))

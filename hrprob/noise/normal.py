@@ -20,6 +20,7 @@ from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.types import Number
 from hrprob.noise.base import compiled, real, register
 from hrprob.noise.excess import excess_share
+from hrprob.numerics.logarithm import log
 
 __all__ = ["NORMAL", "Normal", "log_density_of_rounds"]
 
@@ -227,4 +228,4 @@ def log_density_of_rounds(u: Number, w: Number, rounds: Number, total: Number, s
     '-3.496671 -3.496671'
     """
     spread = squares - 2.0 * u * total + rounds * u * u
-    return -0.5 * (rounds * (2.0 * _LOG_SQRT_2PI + jnp.log(w)) + spread / w)
+    return -0.5 * (rounds * (2.0 * _LOG_SQRT_2PI + log(jnp.asarray(w, float))) + spread / w)

@@ -10,6 +10,7 @@ those operations with a batching rule for that case.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +20,33 @@ from jax.interpreters import batching, mlir
 
 from hrprob._core.types import Integer, PyTree
 
-__all__ = ["read_rows", "write_rows"]
+__all__ = ["MemberRows", "read_rows", "write_rows"]
+
+
+class MemberRows(NamedTuple):
+    """The rows of one member of a batch, in the buffers of all members.
+
+    They are read in blocks as they are needed: a copy of all rows would cost more than most uses of them.
+    """
+
+    columns: PyTree  # each (rows, ..., members), or one member where it is the same for all
+    member: jax.Array  # ()
+
+    def read(self, first: Integer, rows: int) -> PyTree:
+        """Return rows ``first`` to ``first + rows`` of this member, without the axis of members.
+
+        Examples
+        --------
+        >>> MemberRows(jnp.arange(6.0).reshape(3, 2), jnp.asarray(1)).read(1, 2).tolist()
+        [3.0, 5.0]
+        """
+
+        def of_column(column: jax.Array) -> jax.Array:
+            # An index beyond the last is the last.
+            starts = [jnp.asarray(at, jnp.int32) for at in (first, *[0] * (column.ndim - 2), self.member)]
+            return lax.dynamic_slice(column, starts, (rows, *column.shape[1:-1], 1))[..., 0]
+
+        return jax.tree.map(of_column, self.columns)
 
 
 def read_rows(buffer: jax.Array, first: Integer, rows: int) -> jax.Array:

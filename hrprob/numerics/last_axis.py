@@ -7,8 +7,7 @@ instructions over the batch.
 
 It is written as an interpreter of jaxprs, the way that JAX describes for transformations of one's own: elementwise operations,
 reductions, changes of shape and loops have rules here; everything else goes through :func:`jax.vmap` one
-operation at a time. A function with a part that computes single members (:func:`~hrprob.numerics.control_flow.one_by_one`)
-goes there as a whole: it is best served where the arrays of a member lie together.
+operation at a time.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from jax import lax
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 
 from hrprob._core.types import PyTree
+from hrprob.numerics.control_flow import run_one_by_one
 
 __all__ = ["vmap_last"]
 
@@ -80,32 +80,11 @@ def vmap_last(function: Callable[..., PyTree], batched: PyTree, size: int) -> Ca
             return found
 
         closed = jax.make_jaxpr(flat)(*members)
-        if _computes_members_alone(closed.jaxpr):
-            axes = jax.tree.unflatten(tree, [-1 if has else None for has in flags])
-            return jax.vmap(function, axes, -1)(*args)
         values, has = _evaluate(closed.jaxpr, closed.consts, leaves, tuple(flags), size)
         spread = [_spread(value, one, size) for value, one in zip(values, has, strict=True)]
         return jax.tree.unflatten(results[0], spread)
 
     return over_batch
-
-
-def _computes_members_alone(jaxpr: Jaxpr) -> bool:
-    """Whether some part has a batching rule of its own, such as members one by one: then theirs should lie together."""
-    return any(
-        equation.primitive.name == "custom_vmap_call"
-        or any(map(_computes_members_alone, _jaxprs_of(equation.params)))
-        for equation in jaxpr.eqns
-    )
-
-
-def _jaxprs_of(params: PyTree) -> list[Jaxpr]:
-    given = [
-        each for value in params.values() for each in (value if isinstance(value, tuple | list) else [value])
-    ]
-    return [each.jaxpr for each in given if isinstance(each, ClosedJaxpr)] + [
-        each for each in given if isinstance(each, Jaxpr)
-    ]
 
 
 def _flattened(result: PyTree) -> tuple[list[jax.Array], list[jax.Array]]:
@@ -290,6 +269,21 @@ def _scan(
     return [*last, *rows], (*has, *found[n_carry:])
 
 
+def _members(
+    equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int
+) -> tuple[list[jax.Array], Flags]:
+    axes = [np.ndim(value) - 1 if has else None for value, has in zip(values, flags, strict=True)]
+    found = run_one_by_one(values, axes, size, **equation.params)
+    return found, (True,) * len(found)
+
+
+def _rows(equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int) -> PyTree:
+    # Rows at a place of the first axes that is the same for all members.
+    if any(flags[1:]):
+        return None
+    return _bound(equation, values, equation.params, True)
+
+
 _RULES: dict[str, Callable[[JaxprEqn, list[jax.Array], Flags, int], PyTree]] = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,
@@ -298,6 +292,8 @@ _RULES: dict[str, Callable[[JaxprEqn, list[jax.Array], Flags, int], PyTree]] = {
     "concatenate": _concatenate,
     "while": _while,
     "scan": _scan,
+    "hrprob_one_by_one": _members,
+    "hrprob_read_rows": _rows,
 }
 
 

@@ -129,6 +129,8 @@ class Policy(Generic[State]):
     is_oracle: ClassVar[bool] = False
     # Whether its programs are faster where the arrays of one trial lie together: those of many draws or rows.
     trials_apart: ClassVar[bool] = False
+    # Whether its program is among those that take longest to compile: these are compiled first.
+    long_program: ClassVar[bool] = False
     # The design of data sets that it can stand for in diagnostics; none by default.
     design: ClassVar[str] = ""
 

@@ -89,6 +89,7 @@ class BayesLearner(Learner[BayesState]):
     """
 
     trials_apart: ClassVar[bool] = True
+    long_program: ClassVar[bool] = True
 
     engine: Annotated[AsWritten, "str | Mapping[str, object] | Engine"] = dataclasses.field(
         default="laplace", kw_only=True
@@ -126,10 +127,10 @@ class BayesLearner(Learner[BayesState]):
         from hrprob.estimation.posterior.target import capacity_for
         from hrprob.models import priors
 
+        _check_users(self.model, eager=bool(self.eager), warmup=int(self.warmup))
         bound = super().bind(problem, users)
         refit = self.refit
         assert refit is not None  # set when the policy was made
-        _check_users(self.model, eager=bool(self.eager), warmup=int(self.warmup))
         if isinstance(self.prior, priors.WithIntercept):
             remedy = "contexts of a problem have no first entry 1; take its `slopes` alone"
             raise InvalidInput("prior", "must have no intercepts in a policy", self.prior.kind, remedy)
@@ -241,7 +242,7 @@ class BayesLearner(Learner[BayesState]):
         reason = f"{self.engine.kind} is fitted {fits} times per trial, about {each:g} s each"
         costs = super().extra_seconds(users) | {reason: fits * each}
         if self.model.data is Rounds:
-            slow = f"the model {self.model.kind} has no sums that would do, and every fit goes over single outcomes"
+            slow = f"under the model {self.model.kind} every fit goes over all outcomes one by one"
             costs[slow] = users * self.engine.seconds_per_user
         return costs
 
@@ -271,9 +272,12 @@ class BayesLearner(Learner[BayesState]):
 
     def values(self, z: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the value of each action at z (2d,)."""
-        target = self.target
-        theta, phi = target.coefficients(z)
-        u, w = target.setting.moments(theta, phi, contexts)
+        theta, phi = self.target.coefficients(z)
+        return self.values_at(theta, phi, contexts, beta)
+
+    def values_at(self, theta: jax.Array, phi: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
+        """Return the value of each action at θ and φ (d,)."""
+        u, w = self.target.setting.moments(theta, phi, contexts)
         return self.known.value(u, w, beta)
 
 

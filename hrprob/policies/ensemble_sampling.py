@@ -98,10 +98,14 @@ class EnsembleSampling(WeightedLearner):
             return bound
         return with_fields(bound, members=max(2, math.ceil(problem.dimension * math.log(max(users, 2)))))
 
+    @property
+    def _size(self) -> int:
+        assert self.members is not None  # set by `bind`
+        return self.members
+
     def init(self) -> EnsembleState:
         """Return the state before the first user: all members are the prior's mean."""
-        assert self.members is not None  # set by `bind`
-        none = jnp.zeros((self.members, self.known.dimension))
+        none = jnp.zeros((self._size, self.known.dimension))
         return EnsembleState(super().init(), none, none, jnp.asarray(_FIRST_KEY, jnp.uint32))
 
     def update(self, state: EnsembleState, seen: Seen) -> EnsembleState:
@@ -109,10 +113,10 @@ class EnsembleSampling(WeightedLearner):
         learned, d = state.learned, self.known.dimension
         key = key_of_data(state.key, jnp.stack([jnp.asarray(seen.total), jnp.asarray(seen.squares)]))
         of_stay, of_prior, after = jax.random.split(key, 3)
-        noise = jax.random.normal(of_stay, (2, self.members))
+        noise = jax.random.normal(of_stay, (2, self._size))
         # The prior's share comes with the first outcomes, because only they differ between trials.
         first = (learned.sample_size == 0) & (seen.sampled > 0)
-        prior = jnp.where(first, jax.random.normal(of_prior, (2, self.members, d)), 0.0)
+        prior = jnp.where(first, jax.random.normal(of_prior, (2, self._size, d)), 0.0)
         bounds, slope = self.known.bounds, as_affine(self.known.link).slope
         for_theta, for_phi = self.weighting(learned, seen.context)
         sd_theta = jnp.sqrt(seen.sampled / for_theta)
@@ -131,7 +135,7 @@ class EnsembleSampling(WeightedLearner):
     def select(self, state: EnsembleState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return the action of largest value under one member."""
         by_member, by_sign = jax.random.split(key)
-        member = jax.random.randint(by_member, (), 0, self.members)
+        member = jax.random.randint(by_member, (), 0, self._size)
         step = self.scale * jnp.where(jax.random.bernoulli(by_sign), 1.0, -1.0)
         theta, phi = (
             belief.mean + step * contract(belief.covariance, perturbed[member])

@@ -24,6 +24,8 @@ References
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import jax
 
 from hrprob.numerics.choice import first_largest
@@ -53,6 +55,8 @@ class HRUCBExact(HRUCB):
     >>> run.sizes["user"]
     20
     """
+
+    long_program: ClassVar[bool] = True
 
     def select(
         self, state: OptimistState[GLSEState], key: jax.Array, contexts: jax.Array, beta: jax.Array

@@ -35,31 +35,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from hrprob._core.errors import check_number
 from hrprob._core.records import set_frozen
-from hrprob.estimation import glse, weighted
+from hrprob.estimation import glse
 from hrprob.estimation.weighted import Belief, Estimates
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.policies.base import Seen, register
+from hrprob.policies.learners import WeightedState
 from hrprob.policies.weighted import HRUCBWeighted
 from hrprob.problem.links.base import as_affine
 
-__all__ = ["HuberState", "HuberUCB"]
+__all__ = ["HuberUCB"]
 
 # A leverage of 0, of a context that is 0, would make the threshold infinite.
 _LEAST_LEVERAGE = 1e-12
-
-
-class HuberState(NamedTuple):
-    """The beliefs about θ and φ; no sums, because every stay is used once."""
-
-    sample_size: jax.Array  # () rounds
-    estimates: Estimates
 
 
 @register("huber-ucb", static=("radius",))
@@ -94,12 +87,8 @@ class HuberUCB(HRUCBWeighted):
         set_frozen(self, threshold=threshold, moments_of_squares=moments)
         self.refuse_forgetting("every stay is used once and kept nowhere")
 
-    def init(self) -> HuberState:
-        """Return the state before the first user: the priors."""
-        return HuberState(jnp.zeros(()), weighted.empty(self.known.dimension, self.known.bounds)[1])
-
-    def update(self, state: HuberState, seen: Seen) -> HuberState:
-        """Take one step for θ and one for φ, with clipped residuals of the stay."""
+    def update(self, state: WeightedState, seen: Seen) -> WeightedState:
+        """Take one step for θ and one for φ, with clipped residuals of the stay; no sums are kept but the sample size."""
         theta, phi = state.estimates
         x, link = seen.context, as_affine(self.known.link)
         most = seen.outcomes.shape[0]
@@ -120,7 +109,10 @@ class HuberUCB(HRUCBWeighted):
         squares = jnp.square(seen.outcomes - contract(x, theta.mean))
         off = (squares - link(contract(x, phi.mean))) / sd_of_square
         phi = _step(phi, along, rounds, jnp.sum(jnp.where(used, self._clip(off, leverage, growing), 0.0)))
-        return HuberState(state.sample_size + rounds, Estimates(theta, phi))
+        return state._replace(
+            statistics=state.statistics._replace(sample_size=state.sample_size + rounds),
+            estimates=Estimates(theta, phi),
+        )
 
     def _clip(self, residuals: jax.Array, leverage: jax.Array, factor: float | jax.Array = 1.0) -> jax.Array:
         """Return ψ_τ of residuals, with τ from the leverage of their context."""

@@ -58,6 +58,7 @@ class Thompson(BayesLearner):
     """
 
     design: ClassVar[str] = "thompson"
+    trials_apart: ClassVar[bool] = False
     scale: float = 1.0
     temper: float | None = dataclasses.field(default=None, kw_only=True)
 
@@ -81,5 +82,5 @@ class Thompson(BayesLearner):
 
     def select(self, state: BayesState, key: jax.Array, contexts: jax.Array, beta: jax.Array) -> jax.Array:
         """Return argmax of the value at one draw."""
-        z = self.engine.draw(self.target, state.belief, key, self.scale)
-        return first_largest(self.values(z, contexts, beta))
+        theta, phi = self.engine.draw_coefficients(self.target, state.belief, key, self.scale)
+        return first_largest(self.values_at(theta, phi, contexts, beta))

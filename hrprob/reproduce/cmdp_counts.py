@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray
 
@@ -91,7 +92,8 @@ def _cells(problem: Problem, placed: Mapping[str, Cells], run: xarray.Dataset) -
         keys = trial_keys(int(run.attrs["seed"]), block)
         for chunk in arriving(problem, keys, schedule, schedule.real(block)):
             contexts, beta = (
-                np.asarray(part)[..., :counted] for part in (chunk.arrived.contexts, chunk.arrived.beta)
+                jnp.asarray(np.asarray(part)[..., :counted])
+                for part in (chunk.arrived.contexts, chunk.arrived.beta)
             )
             for name, own in placed.items():
                 found[name].append(np.asarray(_cells_of(own, contexts, beta))[: len(chunk.users)])

@@ -48,13 +48,13 @@ def measure_errors(
     problem: Problem, sizes: tuple[int, ...] = _SIZES, replications: int = _REPLICATIONS, seed: int = 0
 ) -> Errors:
     """Return the errors of the GLSE on contexts on the unit sphere and normal noise, at growing n."""
-    errors = []
+    errors, link = [], as_affine(problem.link)
     with double_precision():
         for first in range(0, replications, _TOGETHER):
             rngs = [np.random.default_rng([seed, number]) for number in range(first, first + _TOGETHER)]
             samples = [_sample(problem, rng, sizes[-1]) for rng in rngs]
-            contexts, outcomes = (np.stack(part) for part in zip(*samples, strict=True))
-            errors.append(_errors(problem.theta, problem.phi, problem.link, contexts, outcomes, sizes=sizes))
+            sample = [jnp.asarray(np.stack(part)) for part in zip(*samples, strict=True)]
+            errors.append(_errors(problem.theta, problem.phi, link, *sample, sizes=sizes))
     theta, phi = np.concatenate(errors, axis=1)[:, :replications]
     return Errors(np.array(sizes), theta, phi)
 

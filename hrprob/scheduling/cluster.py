@@ -121,7 +121,12 @@ class DaskScheduler:
 @contextlib.contextmanager
 def processes_here(count: int) -> Iterator[distributed.Client]:
     """Start a scheduler and ``count`` processes on this machine, which nobody else can reach."""
-    settings = {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS, **_SETTINGS}
+    settings = {
+        "distributed.scheduler.allowed-failures": ALLOWED_DEATHS,
+        # The operating system says when a process here has died. Silence says nothing: the machine may have slept.
+        "distributed.scheduler.worker-ttl": None,
+        **_SETTINGS,
+    }
     with (
         dask.config.set(settings),
         _quiet(),
@@ -178,7 +183,9 @@ def cluster_at(address: str) -> Iterator[distributed.Client]:
 _SETTINGS = {
     # Spawned, not forked: a fork copies one thread only of a program that has several.
     "distributed.worker.multiprocessing-method": "spawn",
-    "distributed.comm.timeouts.connect": "30s",
+    # A machine with more to do than it can lets a process wait for minutes.
+    "distributed.comm.timeouts.connect": "300s",
+    "distributed.comm.timeouts.tcp": "300s",
     "distributed.admin.tick.limit": "1h",
     "distributed.diagnostics.nvml": False,
 }

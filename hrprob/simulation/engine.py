@@ -141,30 +141,44 @@ def simulate(
 
 
 def compile_programs(
-    problem: Problem, policies: Mapping[str, Policy], users: int, trials: range, block: int | None = None
+    problem: Problem,
+    policies: Mapping[str, Policy],
+    users: int,
+    trials: range,
+    block: int | None = None,
+    *,
+    only_long: bool = False,
 ) -> None:
     """Compile what serves the users of a run, so that a later :func:`simulate` of it need not wait.
+
+    Parameters
+    ----------
+    problem, policies, users, trials, block
+        The run.
+    only_long : bool
+        Only the programs that take longest.
 
     Raises
     ------
     InvalidInput
         If a policy cannot be bound to the problem, as :func:`simulate` would.
     """
-    bound = {name: bind(name, policy, problem, users) for name, policy in policies.items()}
-    schedule = _schedule(problem, bound, users, trials, block)
+    schedule = _schedule(problem, policies, users, trials, block)
     keys = trial_keys(0, schedule.blocks[0])
-    for policy in bound.values():
-        Play(problem, policy, keys, users).prepare(problem, schedule).result()
+    for name, policy in policies.items():
+        if policy.long_program or not only_long:
+            bound = bind(name, policy, problem, users)
+            Play(problem, bound, keys, users).prepare(problem, schedule).result()
 
 
 def _schedule(
-    problem: Problem, bound: Mapping[str, Policy], users: int, trials: range, block: int | None
+    problem: Problem, policies: Mapping[str, Policy], users: int, trials: range, block: int | None
 ) -> Schedule:
     return Schedule(
         problem,
         users=users,
         trials=trials,
-        warmup=max(policy.warmup for policy in bound.values()),
+        warmup=max(policy.warmup for policy in policies.values()),
         block=MOST_TRIALS_IN_BLOCK if block is None else block,
     )
 
@@ -279,7 +293,8 @@ def _play_block(
     # Programs are compiled while the first arrivals are made. A policy is sent to the pool when its program is
     # ready: its workers never wait for a compiler.
     programs = {
-        name: compilers.submit(_timed, play.prepare, problem, schedule) for name, play in plays.items()
+        name: compilers.submit(_timed, plays[name].prepare, problem, schedule)
+        for name in sorted(plays, key=lambda name: not policies[name].long_program)
     }
     spent: dict[str, float] = {}
     for chunk in arriving(problem, keys, schedule, trials, pool, after=progress.chunks):

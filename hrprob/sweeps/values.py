@@ -66,10 +66,18 @@ class Range(NamedTuple):
         return [float(number) for number in np.clip(numbers, self.low, self.high)]
 
     def even(self) -> list[Decoded]:
-        """Return ``count`` evenly spaced values with both ends; whole numbers that coincide count once."""
+        """Return ``count`` evenly spaced values with both ends; whole numbers that coincide count once.
+
+        Examples
+        --------
+        >>> Range(1.0, 16.0, 3, False, True, False).even()
+        [1.0, 4.0, 16.0]
+        """
         assert self.number is not None
         shares = np.linspace(0.0, 1.0, self.number) if self.number > 1 else np.array([0.5])
         values = self._replace(whole=False).at(shares)
+        # 12 digits are enough for a grid, and nobody reads 15.999999999999998.
+        values = [min(max(float(f"{value:.12g}"), self.low), self.high) for value in values]
         return list(dict.fromkeys(round(value) for value in values)) if self.whole else values
 
 

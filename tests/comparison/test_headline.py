@@ -128,3 +128,7 @@ def test_wrong_beliefs_are_marked_and_explained():
     }
     assert "b †" in str(comparison)
     assert "† b assumes noise = student-t: the problem has normal." in str(comparison)
+    assert comparison.to_latex().endswith(
+        r"\par{\footnotesize $\dagger$ b assumes noise = student-t: the problem has normal.}"
+    )
+    assert comparison.to_markdown().endswith("|\n\n† b assumes noise = student-t: the problem has normal.")

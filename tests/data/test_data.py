@@ -86,7 +86,7 @@ def _posterior() -> SimpleNamespace:
     return SimpleNamespace(
         flat=lambda: {"theta": theta, "phi": phi},
         setting=SimpleNamespace(link=hrprob.Affine(), bounds=hrprob.Bounds()),
-        table=SimpleNamespace(x=x, r=r, scale=None),
+        table=SimpleNamespace(x=x, r=r, scale=None, intercept=False),
         noise=e,
     )
 

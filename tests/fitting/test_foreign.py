@@ -11,8 +11,8 @@ X = np.array([[0.6, 0.0], [0.0, 0.8], [0.5, 0.5], [-0.3, 0.4]] * 10)
 R = X @ [0.5, -0.3] + np.exp(0.5 * X @ [0.4, 0.2]) * np.random.default_rng(0).normal(size=40)
 
 
-def draws(shape=(4, 100, 2)):
-    rng = np.random.default_rng(1)
+def draws():
+    rng, shape = np.random.default_rng(1), (4, 100, 2)
     return {
         "b": [0.5, -0.3] + 0.1 * rng.normal(size=shape),
         "g": [0.4, 0.2] + 0.1 * rng.normal(size=shape),
@@ -56,7 +56,7 @@ def test_what_is_no_posterior_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match=r"must have draws of theta.*the tree has b, g, other"):
         hrprob.read_posterior(draws(), (X, R), link="log")
     with pytest.raises(InvalidInput, match=r"shape \(chain, draw, 2\)"):
-        hrprob.read_posterior(draws((4, 100, 1)), (X, R), link="log", names=NAMES)
+        hrprob.read_posterior(draws() | {"b": np.zeros((4, 100, 1))}, (X, R), link="log", names=NAMES)
     with pytest.raises(InvalidInput, match="group `posterior`"):
         hrprob.read_posterior(7, (X, R), link="log")
     bad = draws()

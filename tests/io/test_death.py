@@ -31,14 +31,15 @@ def quick(monkeypatch, dataset):
     monkeypatch.setattr(run.plot, "save", save)
 
 
-def seed_of_result(out):
+def seed_of_result(out, seed_in=lambda facts: facts["seed"]):
     """Return the seed of the result in a folder after checking that all of it belongs together."""
     facts = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
-    present = {path.name for path in out.iterdir()} - {"manifest.json", "notes.txt", "mine"}
+    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    present = files - {"manifest.json", "notes.txt", "mine/deep.txt"}
     assert set(facts["sha256"]) == present
     for name, expected in facts["sha256"].items():
         assert hashlib.sha256((out / name).read_bytes()).hexdigest() == expected, name
-    return facts["seed"]
+    return seed_in(facts)
 
 
 @pytest.mark.parametrize("in_one_step", [True, False])

@@ -33,6 +33,20 @@ def test_one_by_one_in_nested_batches():
     assert float(run(True, jnp.asarray(0.5))) == 1.5
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_one_by_one_reads_the_rows_of_its_own_member(shared):
+    tables = np.arange(24.0).reshape(4, 2, 3)  # rows, columns, members
+
+    def add(value, given, table):
+        return value + given * table.read(1, 2).sum(axis=0)
+
+    run = lambda value, table: one_by_one(True, add, value, jnp.asarray(10.0), [table])  # noqa: E731
+    given = tables[..., 0] if shared else tables
+    result = jax.jit(jax.vmap(run, (-1, None if shared else -1), -1))(np.zeros((2, 3)), given)
+    expected = np.broadcast_to(tables[..., :1], tables.shape) if shared else tables
+    np.testing.assert_array_equal(result, 10 * expected[1:3].sum(axis=0))
+
+
 @pytest.mark.parametrize("axis", [0, -1])
 def test_once_equals_a_plain_choice(axis):
     condition, value = np.asarray([True, False, True]), np.arange(6.0).reshape(3, 2)

@@ -16,6 +16,7 @@ import hrprob
 from hrprob import plot
 from hrprob._core.errors import InvalidInput
 from hrprob.estimation.estimator import Ellipsoid
+from hrprob.fitting.table import Table
 from tests.plot.example import USERS, drawn, made_up, texts
 
 RNG = np.random.default_rng(0)
@@ -35,7 +36,7 @@ def posterior():
     x = RNG.uniform(-0.7, 0.7, (60, 2))
     return types.SimpleNamespace(
         setting=types.SimpleNamespace(dimension=2),
-        table=types.SimpleNamespace(x=x, r=x @ [0.5, 0.1] + RNG.normal(size=60)),
+        table=Table(x, x @ [0.5, 0.1] + RNG.normal(size=60)),
         theta=RNG.normal(size=(1, 50, 2)),
         phi=RNG.normal(size=(1, 50, 2)),
         predict=lambda contexts, prob: xarray.Dataset(

@@ -189,7 +189,7 @@ SOURCES = {
     "frontier": Source(
         ["frontier", "experiments/frontier/one-set.toml", "--out", "OUT"],
         frontier,
-        "regret beside the coverage of intervals from the same data, one action set, 128 × 1 000 users",
+        "regret beside the coverage of intervals from the same data, one action set, 96 × 500 users",
         {"frontier.png": ROOT / "experiments" / "frontier" / "one-set.png"},
     ),
     "validity": Source([], validity, "the regret of optimism over the likelihood-ratio set, beside others"),

@@ -13,8 +13,10 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
 from hrprob.policies.base import Seen
+from hrprob.simulation import play as plays
 from hrprob.simulation import schedule as schedules
-from hrprob.simulation.play import Piece, Play, play_block
+from hrprob.simulation.play import Piece, Play, expect_warmup, play_block
+from hrprob.simulation.programs import advance
 from hrprob.simulation.schedule import Schedule
 
 PROBLEM = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Ball(actions=3))
@@ -92,3 +94,21 @@ def test_a_warm_up_longer_than_a_chunk(monkeypatch: pytest.MonkeyPatch, eager: b
     for name in ("action", "lifetime", "regret"):
         joined = np.concatenate([getattr(piece, name) for piece in pieces])
         np.testing.assert_array_equal(joined, getattr(whole, name))
+
+
+@pytest.mark.optimised
+def test_a_program_for_warm_up_users_serves_others_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plays, "_expected", set())
+    alone, _ = play(hrprob.Greedy())
+    play(POLICY)
+    programs = advance.count
+    with double_precision():
+        expect_warmup(PROBLEM, POLICY.bind(PROBLEM, USERS))
+    shared, _ = play(hrprob.Greedy())
+    assert advance.count == programs
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(one.regret, other.regret)
+    # Another kind of policy keeps a program of its own.
+    assert not Play(
+        PROBLEM, hrprob.Random().bind(PROBLEM, USERS), trial_keys(SEED, np.arange(TRIALS)), USERS
+    )._warms

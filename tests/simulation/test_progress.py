@@ -77,7 +77,7 @@ def test_slow_combinations_are_named_beforehand():
     assert "nuts is fitted 2" in line
     assert "about 10 s each" in line
     (line,) = slow(hrprob.Problem(), hrprob.Thompson(model="student-t"), 2000)
-    assert "every fit goes over single outcomes" in line
+    assert "every fit goes over all outcomes one by one" in line
 
 
 @pytest.mark.parametrize(

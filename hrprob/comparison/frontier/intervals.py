@@ -85,12 +85,10 @@ def intervals_of(problem: Problem, stays: Stays, level: float, seed: int = 0) ->
     log_q = np.asarray(make_predictive(_PREDICTIVE).absorb_sets(stays, model, setting)).sum(axis=1)
     rows = stays.rounds.shape[1]
     missing = capacity_for(rows) - rows
-    padded = Stays(
-        *(
-            np.pad(leaf, [(0, 0), (0, missing)] + [(0, 0)] * (leaf.ndim - 2))
-            for leaf in map(np.asarray, stays)
-        )  # type: ignore[arg-type]
-    )
+    wide = [
+        np.pad(leaf, [(0, 0), (0, missing)] + [(0, 0)] * (leaf.ndim - 2)) for leaf in map(np.asarray, stays)
+    ]
+    padded = Stays(*wide)  # type: ignore[arg-type]
     normal = float(special.ndtri(0.5 + level / 2))
     low, high, log_p = _all_intervals(
         target, padded, rows, log_q, level, normal, problem.theta, problem.phi, seed

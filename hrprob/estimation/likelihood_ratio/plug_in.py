@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 
+from hrprob._core.compiled import program
 from hrprob._core.errors import check_number
 from hrprob._core.precision import float64
 from hrprob._core.records import record, set_frozen
@@ -129,7 +130,7 @@ _scan = float64(jax.jit(predict_rows))
 
 
 @float64
-@jax.jit
+@program()
 def _scan_sets(predictive: PlugIn[S, E], data: Data, model: Model, setting: Setting) -> jax.Array:
     def of_set(data: Data) -> jax.Array:
         state = predictive.init(model, setting)

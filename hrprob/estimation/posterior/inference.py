@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
+from hrprob._core import compiled
 from hrprob._core.precision import double_precision
 from hrprob._core.types import Integer, PyTree
 from hrprob.estimation.posterior import sites as program
@@ -144,7 +145,7 @@ def export(draws: Draws, **sample_stats: ArrayLike) -> xarray.DataTree:
     return from_dict(groups | {"sample_stats": statistics}, dims=DIMS, coords=features(draws.theta.shape[-1]))
 
 
-@jax.jit
+@compiled.program()
 def _fit_at_once(engine: StreamingEngine, target: Target, data: Data, rows: Integer, start: PyTree) -> PyTree:
     return engine.fit(target, [(data, rows)], start)
 

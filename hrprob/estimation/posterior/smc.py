@@ -49,7 +49,7 @@ from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.resampling import effective_size, largest_power, systematic
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
-from hrprob.numerics.control_flow import once, one_by_one
+from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract
 from hrprob.observations import Tables
@@ -157,11 +157,7 @@ class SMC(StreamingEngine):
 
     def refresh(self, target: Target, tables: Tables, belief: Cloud, due: jax.Array) -> Cloud:
         """Return the particles moved where it is ``due`` or few have weight, else as they are."""
-
-        def fit(belief: Cloud, given: tuple[Target, Tables]) -> Cloud:
-            return self.fit(*given, start=belief)
-
-        return one_by_one(due | self.needs_refit(belief), fit, belief, (target, tables))
+        return self.fit_one_by_one(target, tables, belief, due | self.needs_refit(belief))
 
     def fit(self, target: Target, tables: Tables, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all rows: pairs of data and rows in use."""
@@ -234,6 +230,18 @@ class SMC(StreamingEngine):
         """Return one draw of z, its distance from the mean of z multiplied by ``scale``."""
         weight = jax.nn.softmax(belief.log_weight)
         return _serving(target).draw(target, belief.z, weight, belief.given, key, self.tries, scale)
+
+    def draw_coefficients(
+        self, target: Target, belief: Cloud, key: jax.Array, scale: Number = 1.0
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return θ and φ of one draw."""
+        if not smc_integrated.serves(target):
+            return super().draw_coefficients(target, belief, key, scale)
+        assert isinstance(belief.given, smc_integrated.Given)
+        weight = jax.nn.softmax(belief.log_weight)
+        return smc_integrated.draw_coefficients(
+            target, belief.z, weight, belief.given, key, self.tries, scale
+        )
 
     def for_final_draws(self) -> Self:
         """Return the engine with a thousand tries at a draw of θ in its ball."""

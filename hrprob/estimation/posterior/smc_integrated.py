@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from hrprob._core.types import Number
+from hrprob._core.types import Number, PyTree
 from hrprob.estimation.posterior.conjugate import (
     first_accepted,
     log_acceptance,
@@ -37,29 +38,29 @@ from hrprob.models.base import normal_given_phi
 from hrprob.models.priors.base import has_theta_precision, theta_precision
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import cholesky, inverse_of
+from hrprob.numerics.logarithm import log
 from hrprob.numerics.products import contract
 from hrprob.observations import Stays, Tables
 
-__all__ = ["Given", "absorb", "draw", "posterior", "serves", "start"]
+__all__ = ["Given", "absorb", "draw", "draw_coefficients", "posterior", "serves", "start"]
 
-# Rows that all particles sum over in one step.
-_BLOCK = 32
+# Rows that all particles sum over in one step, where a buffer has whole blocks of them, and else.
+_BLOCK, _SMALL_BLOCK = 128, 32
 
 
 class Given(NamedTuple):
-    """θ given each particle: normal, with this covariance and the mean covariance·sum_rx."""
+    """θ given each particle: normal, with this covariance and the mean covariance·sum_rx; and its φ."""
 
     covariance: jax.Array  # (particles, d, d)
     sum_rx: jax.Array  # (particles, d) Σ r x / w
+    phi: jax.Array  # (particles, d)
 
 
 class _Sums(NamedTuple):
     """Sums over all stays at some values of φ, sufficient for the likelihood with θ integrated out."""
 
     log_variance: jax.Array  # (particles,) Σ m ln w
-    squares: jax.Array  # (particles,) Σ Σr² / w
-    sum_rx: jax.Array  # (particles, d)
-    gram: jax.Array  # (particles, d·d) Σ m x xᵀ / w
+    by_variance: jax.Array  # (particles, 1 + d + d(d+1)/2): sums of Σr² / w, of x Σr / w and of m x xᵀ / w
 
 
 def serves(target: Target) -> bool:
@@ -72,24 +73,24 @@ def start(target: Target, key: jax.Array, particles: int) -> tuple[jax.Array, Gi
     d = target.setting.dimension
     prior = jnp.eye(d) / prior_precision(d, target.setting.bounds.theta, _theta_precision(target))
     z = target.prior_of_phi(key, particles)
-    return z, Given(jnp.tile(prior, (particles, 1, 1)), jnp.zeros((particles, d)))
+    phi = to_ball(z, target.setting.bounds.phi)
+    return z, Given(jnp.tile(prior, (particles, 1, 1)), jnp.zeros((particles, d)), phi)
 
 
 def absorb(target: Target, z: jax.Array, given: Given, stay: Stays) -> tuple[jax.Array, Given]:
     """Return the log likelihood of one more stay, x (d,) and its sums (), and θ given it too."""
     stay = _tempered(target, stay)
-    phi = to_ball(z, target.setting.bounds.phi)
-    w = target.setting.variance(contract(phi, stay.x))
+    w = target.setting.variance(contract(given.phi, stay.x))
     m = stay.rounds
     along = contract(given.covariance, stay.x)  # (particles, d)
     s = contract(along, stay.x)
     mu = contract(along, given.sum_rx)
     off = stay.total - m * mu
     spread = stay.squares - 2.0 * mu * stay.total + m * mu * mu - s * off * off / (w + m * s)
-    log_probability = -0.5 * (m * jnp.log(w) + jnp.log1p(m * s / w) + spread / w)
+    log_probability = -0.5 * ((m - 1.0) * log(w) + log(w + m * s) + spread / w)
     shrink = (m / (w + m * s))[:, None, None] * along[:, :, None] * along[:, None, :]
     return log_probability, Given(
-        given.covariance - shrink, given.sum_rx + (stay.total / w)[:, None] * stay.x
+        given.covariance - shrink, given.sum_rx + (stay.total / w)[:, None] * stay.x, given.phi
     )
 
 
@@ -97,31 +98,31 @@ def posterior(target: Target, tables: Tables, z: jax.Array) -> tuple[jax.Array, 
     """Return ln p(z_φ | all stays) of each particle up to a constant, and θ given it."""
     n, d = z.shape
     phi = to_ball(z, target.setting.bounds.phi)
-    sums = _Sums(jnp.zeros(n), jnp.zeros(n), jnp.zeros((n, d)), jnp.zeros((n, d * d)))
+    one, other = np.tril_indices(d)
+    sums = _Sums(jnp.zeros(n), jnp.zeros((n, 1 + d + len(one))))
 
     def block(data: Stays, phi: jax.Array) -> _Sums:
         data = _tempered(target, data)
-        rows = data.x.shape[0]
-        w = target.setting.variance(contract(phi[:, None, :], data.x))  # (particles, rows)
-        inverse = 1.0 / w
-        pairs = (data.x[:, :, None] * data.x[:, None, :]).reshape(rows, d * d)
-        return _Sums(
-            jnp.log(w) @ data.rounds,
-            inverse @ data.squares,
-            inverse @ (data.total[:, None] * data.x),
-            inverse @ (data.rounds[:, None] * pairs),
-        )
+        x = data.x.T  # with the rows last, sums and products are vector instructions over them
+        w = target.setting.variance(phi @ x)  # (particles, rows)
+        weighted = [data.squares[None], data.total * x, data.rounds * x[one] * x[other]]
+        return _Sums(log(w) @ data.rounds, (1.0 / w) @ jnp.concatenate(weighted).T)
 
     for data, rows in tables:
-        sums = jax.tree.map(jnp.add, sums, sum_over_rows(block, data, rows, (phi,), sums, size=_BLOCK))
+        capacity = jax.tree.leaves(data)[0].shape[0]
+        size = _SMALL_BLOCK if capacity % _BLOCK else _BLOCK
+        sums = jax.tree.map(jnp.add, sums, sum_over_rows(block, data, rows, (phi,), sums, size=size))
     prior = prior_precision(d, target.setting.bounds.theta, _theta_precision(target))
-    precision = sums.gram.reshape(n, d, d) + prior * jnp.eye(d)
+    squares, sum_rx, gram = jnp.split(sums.by_variance, [1, 1 + d], axis=1)
+    place = np.zeros((d, d), int)
+    place[one, other] = place[other, one] = np.arange(len(one))
+    precision = gram[:, place] + prior * jnp.eye(d)
     factor = cholesky(precision)
     covariance = inverse_of(factor)
-    fitted = contract(contract(covariance, sums.sum_rx[:, None, :]), sums.sum_rx)
+    fitted = contract(contract(covariance, sum_rx[:, None, :]), sum_rx)
     determinant = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
-    value = -0.5 * (sums.log_variance + sums.squares - fitted + contract(z, z)) - determinant
-    return value + _phi_tilt(target, phi), Given(covariance, sums.sum_rx)
+    value = -0.5 * (sums.log_variance + squares[:, 0] - fitted + contract(z, z)) - determinant
+    return value + _phi_tilt(target, phi), Given(covariance, sum_rx, phi)
 
 
 def draw(
@@ -131,6 +132,39 @@ def draw(
 
     Of some proposals, each a particle and θ given it, the first that is accepted is the draw.
     """
+    theta, pick = _draw(target, z, weight, given, key, tries)
+    both = _position(target, theta, z[pick])
+
+    def stretched(both: jax.Array) -> jax.Array:
+        centre = _centre(target, z, weight, given)
+        return centre + scale * (both - centre)
+
+    # The mean is costly, and not needed with scale 1.
+    return once(scale != 1.0, stretched, both)
+
+
+def draw_coefficients(
+    target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int, scale: Number
+) -> tuple[jax.Array, jax.Array]:
+    """Return θ and φ of :func:`draw`, with scale 1 without the way through z."""
+    theta, pick = _draw(target, z, weight, given, key, tries)
+
+    def stretched(_: PyTree) -> tuple[jax.Array, jax.Array]:
+        centre = _centre(target, z, weight, given)
+        return target.coefficients(centre + scale * (_position(target, theta, z[pick]) - centre))
+
+    return once(scale != 1.0, stretched, (theta, given.phi[pick]))
+
+
+def _position(target: Target, theta: jax.Array, z_phi: jax.Array) -> jax.Array:
+    # A point on the sphere has no finite z: take one just within.
+    return jnp.concatenate([from_ball((1.0 - 1e-12) * theta, target.setting.bounds.theta), z_phi])
+
+
+def _draw(
+    target: Target, z: jax.Array, weight: jax.Array, given: Given, key: jax.Array, tries: int
+) -> tuple[jax.Array, jax.Array]:
+    """Return θ (d,), and the index of its particle."""
     bounds = target.setting.bounds
     by_pick, by_theta, by_accept = jax.random.split(key, 3)
     edges = jnp.cumsum(weight)
@@ -141,15 +175,7 @@ def draw(
     noise = jax.random.normal(by_theta, mean.shape)
     thetas = mean + contract(cholesky(covariance), noise[:, None, :])
     theta, number = first_accepted(by_accept, thetas, bounds.theta, _theta_precision(target))
-    # A point on the sphere has no finite z: take one just within.
-    both = jnp.concatenate([from_ball((1.0 - 1e-12) * theta, bounds.theta), z[picks[number]]])
-
-    def stretched(both: jax.Array) -> jax.Array:
-        centre = _centre(target, z, weight, given)
-        return centre + scale * (both - centre)
-
-    # The mean is costly, and not needed with scale 1.
-    return once(scale != 1.0, stretched, both)
+    return theta, picks[number]
 
 
 def _centre(target: Target, z: jax.Array, weight: jax.Array, given: Given) -> jax.Array:

@@ -30,28 +30,33 @@ if TYPE_CHECKING:
     from hrprob.fitting.checks.ranking import Ranking
     from hrprob.fitting.checks.runner import Checked
 
-__all__ = ["write_checked", "write_into"]
+__all__ = ["write_checked", "write_into", "write_result"]
 
 
-def write_checked(
-    checked: Checked, out: str | Path, command: list[str] | None = None, ranking: Ranking | None = None
-) -> None:
+def write_checked(checked: Checked, out: str | Path) -> None:
     """Write page, figures and data into the folder ``out``, whole or not at all."""
     with staged(out, job="check") as folder:
-        write_into(folder, checked, ranking)
-        posterior = checked.inputs.posterior
-        facts: dict[str, object] = {
-            "program": "hrprob",
-            "job": "check",
-            "engine": describe(posterior.engine),
-            "model": describe(posterior.target.model),
-            "prior": describe(posterior.target.prior),
-            "setting": describe(posterior.setting),
-            "rounds": len(posterior.table),
-            "seed": posterior.seed,
-            "command": command or [],
-        }
-        write_manifest(folder, facts | environment("arviz-stats", "scipy"))
+        write_result(folder, checked)
+
+
+def write_result(
+    folder: Path, checked: Checked, ranking: Ranking | None = None, command: list[str] | None = None
+) -> None:
+    """Write page, figures, data and manifest into a folder that exists."""
+    write_into(folder, checked, ranking)
+    posterior = checked.inputs.posterior
+    facts: dict[str, object] = {
+        "program": "hrprob",
+        "job": "check",
+        "engine": describe(posterior.engine),
+        "model": describe(posterior.target.model),
+        "prior": describe(posterior.target.prior),
+        "setting": describe(posterior.setting),
+        "rounds": len(posterior.table),
+        "seed": posterior.seed,
+        "command": command or [],
+    }
+    write_manifest(folder, facts | environment("arviz-stats", "scipy"))
 
 
 def write_into(folder: Path, checked: Checked, ranking: Ranking | None = None) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy import special
-
 from hrprob.policies.radii.base import Radius
 from hrprob.policies.radii.constant import ConstantWidth
 from hrprob.policies.radii.parameters import RadiusParameters
@@ -22,7 +20,10 @@ def chi_radius(dimension: int, delta: float) -> float:
     >>> round(chi_radius(4, 0.1), 4)
     2.7892
     """
-    return math.sqrt(float(special.chdtri(dimension, delta)))
+    # Loaded here: this module is read for every policy with a radius, and few need it.
+    from scipy.special import chdtri
+
+    return math.sqrt(float(chdtri(dimension, delta)))
 
 
 class NormalQuantile(Radius[RadiusParameters]):
