@@ -172,6 +172,8 @@ def rates(rows: list[dict]) -> dict:
         own = [row for row in rows if row["engine"] == engine]
         for model in (*MODELS, "all"):
             some = [row for row in own if model == "all" or f" {model} " in row["cell"]]
+            if not some:
+                continue
             found.setdefault(engine, {})[model] = {
                 "fits": len(some),
                 "within": sum(row["within"] for row in some),

@@ -194,6 +194,8 @@ SOURCES = {
     ),
     "validity": Source([], validity, "the regret of optimism over the likelihood-ratio set, beside others"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
-    "engines": Source([], engines, "laplace, smc, svi and auto against nuts over a grid of fits"),
+    "engines": Source(
+        [], engines, "laplace, smc, svi and auto against nuts; of the grid, the fits that are recorded here"
+    ),
     "checks": Source([], checks, "faults that `check` finds, and false alarms, 20 data sets each"),
 }
