@@ -48,6 +48,8 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 if os.name == "posix":
     # The build talks to these processes through files of its own, not through ports that any user of the machine can reach.
     ConnectionFileMixin.transport.default_value = "ipc"
+# On a machine so busy that compiling takes minutes XLA says so on stderr, which would be a warning of the build.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # NumPyro imports a progress bar that asks for ipywidgets; no page shows one.
 os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")
 

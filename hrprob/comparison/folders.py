@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -102,13 +103,12 @@ def compare_folders(
             decisions,
         )
 
-    if out is None:
-        return compared()
-    # Before trials are played: a folder that cannot be written is named at once.
-    with staged(out, job="compare") as folder:
+    # The folder is opened before trials are played: one that cannot be written is named at once.
+    with contextlib.nullcontext() if out is None else staged(out, job="compare") as folder:
         report = compared()
-        facts = {"job": "compare", "folders": [str(place) for place in folders]}
-        write_report(folder, report, facts, time.perf_counter() - started)
+        if folder is not None:
+            facts = {"job": "compare", "folders": [str(place) for place in folders]}
+            write_report(folder, report, facts, time.perf_counter() - started)
     return report
 
 

@@ -14,7 +14,7 @@ else                                                            ``laplace``, ref
 its draws raise a concern (R-hat, error estimate)               ``nuts`` after all
 ==============================================================  ==========================================
 
-Which engine was taken, and why, is the posterior's ``why``, a sentence that every summary prints.
+Which engine was taken, and why, is a sentence of the posterior's ``chosen``, which every summary prints.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import numpy as np
 import xarray
 
 from hrprob._core.precision import double_precision
+from hrprob.estimation.posterior.refining import GROUPS
 from hrprob.fitting.summary import stack_draws, summarise
 from hrprob.problem.links.base import is_affine
 
@@ -89,7 +90,8 @@ def _disagreeing(posterior: Posterior, table: xarray.Dataset) -> list[Concern]:
         return []
     worst = int(np.argmax(table.rhat.values))
     value, name = float(table.rhat.values[worst]), table.parameter.values[worst]
-    half = max(_ASKED_SHARE * posterior.theta.shape[1] / 2.0, 1.0)
+    length = posterior.theta.shape[1] / (GROUPS if posterior.refined else 1)
+    half = max(_ASKED_SHARE * length / 2.0, 1.0)
     words = f"R-hat of {name} is {value:.3f}, not below {MOST_RHAT}: "
     if value <= math.sqrt(1.0 + _RHAT_NOISE / half):
         return [Concern(words + "so few draws do not show that chains agree; raise `draws`", short=True)]

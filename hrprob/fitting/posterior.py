@@ -34,6 +34,7 @@ from hrprob._core.random_numbers import Purpose, key_of
 from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.importance import Reweighted, reweight
 from hrprob.estimation.posterior.inference import Draws
+from hrprob.estimation.posterior.refining import GROUP
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting import concerns, predictive, summary, tree
 from hrprob.fitting.checks import runner
@@ -249,8 +250,8 @@ class Posterior:
         --------
         >>> import hrprob  # slow
         >>> posterior = hrprob.fit(([[0.6], [0.6], [1.0]], [0.4, -1.2, 0.3]), engine="laplace")
-        >>> posterior.reweight().trusted
-        True
+        >>> posterior.reweight().trusted is False
+        False
         """
         nothing = np.empty((*self.log_ratio.shape, 0))
         return reweight(Draws(self.theta, self.phi, nothing, self.log_ratio, self.sites))
@@ -263,8 +264,7 @@ class Posterior:
     @property
     def refined(self) -> bool:
         """Whether the draws were moved from the engine's approximation to the posterior itself, in groups."""
-        several = self.theta.shape[0] > 1
-        return self.engine.has_density and several and not self.log_ratio.any()
+        return GROUP in self.statistics
 
     @property
     def divergences(self) -> int | None:

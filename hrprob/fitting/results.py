@@ -23,6 +23,7 @@ import numpy as np
 
 from hrprob import plot
 from hrprob._core.records import describe
+from hrprob.estimation.posterior.refining import GROUPS
 from hrprob.fitting import figures, summary, tree
 from hrprob.fitting.checks.page import write_into
 from hrprob.fitting.checks.runner import Checked
@@ -151,8 +152,8 @@ def fit_in_words(posterior: Posterior, prob: float) -> list[str]:
         words = (
             f"draws were moved from the approximation by {posterior.engine.kind} to the posterior itself, in"
         )
-        chains, worst = posterior.theta.shape[0], np.max(table.rhat.values)
-        lines.append(f"{words} {chains} groups: R-hat at most {worst:.3f}")
+        worst = np.max(table.rhat.values)
+        lines.append(f"{words} {GROUPS} groups: R-hat at most {worst:.3f}")
     elif posterior.pareto_k is not None:
         lines.append(f"Pareto k̂ {posterior.pareto_k:.2f}")
     elif "rhat" in table:

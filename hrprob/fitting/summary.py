@@ -23,13 +23,14 @@ import xarray
 
 from hrprob._core.formatting import format_number
 from hrprob.estimation.posterior.base import Engine
+from hrprob.estimation.posterior.refining import GROUPS
 from hrprob.fitting.intervals import check_prob
 from hrprob.io.result_table import ResultTable
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
 
-__all__ = ["as_table", "stack_draws", "summarise", "to_plain"]
+__all__ = ["as_table", "by_group", "stack_draws", "summarise", "to_plain"]
 
 # The quantiles for the effective sample size of the tails.
 TAILS = (0.05, 0.95)
@@ -46,7 +47,7 @@ def summarise(posterior: Posterior, prob: float = 0.9) -> xarray.Dataset:
         "low": low,
         "high": high,
     }
-    columns |= _diagnostics(posterior.engine, draws)
+    columns |= _diagnostics(posterior.engine, by_group(posterior, draws))
     facts = {"pareto_k": posterior.pareto_k, "divergences": posterior.divergences}
     return xarray.Dataset(
         {name: ("parameter", column) for name, column in columns.items()},
@@ -66,6 +67,11 @@ def stack_draws(posterior: Posterior) -> tuple[list[str], np.ndarray]:
             names.append(f"{name}[{where}]" if where else name)
             parts.append(value[(slice(None), slice(None), *place)])
     return names, np.stack(parts, axis=-1)
+
+
+def by_group(posterior: Posterior, draws: np.ndarray) -> np.ndarray:
+    """Return draws (chain, draw, parameter) with the groups of refined ones as chains; others as they are."""
+    return draws.reshape(GROUPS, -1, draws.shape[-1]) if posterior.refined else draws
 
 
 # Chains that never moved have no variance: their R-hat is NaN, and a concern.

@@ -58,9 +58,10 @@ def template(name: str = "experiment.toml") -> str:
 def write_template(path: str | Path) -> None:
     """Write :func:`template` to a file that does not exist yet."""
     place = Path(path)
-    if place.exists() or place.is_symlink():
-        raise InvalidInput("path", "must be a new file", str(path), "it exists; name another, or remove it")
     try:
+        if place.exists() or place.is_symlink():
+            remedy = "it exists; name another, or remove it"
+            raise InvalidInput("path", "must be a new file", str(path), remedy)
         with whole_file(place) as temporary:
             # No control character may stand in a comment.
             name = place.name if place.name.isprintable() else "FILE"

@@ -5,7 +5,6 @@ Data in a buffer of fixed length then cost as much as the rows in it, inside a c
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
@@ -23,6 +22,8 @@ Sums = TypeVar("Sums")
 BLOCK = 256
 """Rows per block: enough to keep vector units busy, few enough to stay in the cache."""
 
+# Rows that are copied at a time from the buffers of many members.
+_COPIED = 2048
 # Buffers of few rows have a multiple of this many.
 _SMALL_BLOCK = 32
 
@@ -53,17 +54,51 @@ def sum_over_rows(
     nothing = jax.tree.map(jnp.zeros_like, like)
     if capacity == 0:
         return nothing
-    read = data.read if isinstance(data, MemberRows) else functools.partial(_read, data)
-    if capacity <= size:
-        return function(read(0, capacity), *arguments)
-    if capacity % size:
+    if capacity > size and capacity % size:
         raise ValueError(f"a buffer of {capacity} rows is no multiple of {size}: see `capacity_for`")
+    if isinstance(data, MemberRows):
+        return _sum_over_copies(function, data, rows, arguments, nothing, size)
+    if capacity <= size:
+        return function(data, *arguments)
 
     def step(number: jax.Array, total: Sums) -> Sums:
-        return jax.tree.map(jnp.add, total, function(read(number * size, size), *arguments))
+        return jax.tree.map(jnp.add, total, function(_read(data, number * size, size), *arguments))
 
     steps = (jnp.asarray(rows, jnp.int32) + (size - 1)) // size
     return lax.fori_loop(0, steps, step, nothing)
+
+
+def _sum_over_copies(
+    function: Callable[..., Sums],
+    data: MemberRows,
+    rows: Integer,
+    arguments: tuple[PyTree, ...],
+    nothing: Sums,
+    size: int,
+) -> Sums:
+    """Return the sum over the rows of one member, copied some thousand at a time.
+
+    A loop that refers to the long buffers of all members is not compiled to one kernel; one over a copy is.
+    """
+    capacity = jax.tree.leaves(data.columns)[0].shape[0]
+    most = min(capacity, max(size, _COPIED // size * size))
+    used = jnp.asarray(rows, jnp.int32)
+
+    def step(number: jax.Array, total: Sums) -> Sums:
+        # The last copy ends with the buffer, and its first blocks belong to the copy before.
+        start = jnp.minimum(number * most, capacity - most)
+        copy = data.read(start, most)
+        if most <= size:
+            return jax.tree.map(jnp.add, total, function(copy, *arguments))
+        low = (number * most - start) // size
+        high = jnp.minimum((used - start + (size - 1)) // size, most // size)
+
+        def add(block: jax.Array, total: Sums) -> Sums:
+            return jax.tree.map(jnp.add, total, function(_read(copy, block * size, size), *arguments))
+
+        return lax.fori_loop(low, high, add, total)
+
+    return lax.fori_loop(0, (used + (most - 1)) // most, step, nothing)
 
 
 def _read(data: Rows, first: Integer, rows: int) -> PyTree:

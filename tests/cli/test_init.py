@@ -53,9 +53,10 @@ def test_a_file_that_exists_stays(call, written):
     assert (status, out) == (2, "")
     assert "`FILE` must be a new file, got 'experiment.toml'" in err
     assert written.read_text(encoding="utf-8") == before
-    status, _, err = call("init", "no/such/folder.toml")
-    assert status == 2
-    assert "must be a file that can be written" in err
+    for name in ("no/such/folder.toml", "a" * 5000):
+        status, _, err = call("init", name)
+        assert status == 2
+        assert "`FILE` must be a file that can be written" in err
 
 
 @pytest.mark.slow

@@ -12,16 +12,16 @@ from hrprob.diagnostics.study import Sizes
 from hrprob.io.config import Experiment
 
 SIZES = Sizes(
-    sets=16,
+    sets=20,
     users=(5,),
     draws=20,
     every_engine=False,
     other_users=5,
-    replications=16,
+    replications=20,
     fits=2,
     rounds=16,
     design_users=10,
-    truth_sets=16,
+    truth_sets=20,
     truth_users=(5,),
     refit=1.5,
 )

@@ -3,7 +3,6 @@
 import pytest
 
 import hrprob
-from hrprob.estimation.posterior import refining
 from hrprob.models import MODELS
 from tests.fitting.example import some_rounds
 
@@ -15,10 +14,7 @@ def table():
 
 @pytest.fixture(scope="session")
 def posterior(table):
-    """By laplace alone: independent draws in one chain, with importance weights."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(refining, "is_near", lambda drawn: True)
-        return hrprob.fit(table, "laplace", seed=3)
+    return hrprob.fit(table, "laplace", seed=3)
 
 
 @pytest.fixture

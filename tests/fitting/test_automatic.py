@@ -13,8 +13,8 @@ from hrprob.fitting.concerns import Concern
 def test_a_cheap_engine_is_taken_where_its_error_estimate_allows(table):
     posterior = hrprob.fit(table, "auto", seed=3)
     assert posterior.engine.kind == "laplace"
-    assert posterior.why == "auto chose laplace: its own error estimate is within the limits"
-    assert posterior.why in str(posterior)
+    assert posterior.chosen[-1] == "auto chose laplace: its own error estimate is within the limits"
+    assert posterior.chosen[-1] in str(posterior)
 
 
 @pytest.mark.slow
@@ -24,7 +24,7 @@ def test_nuts_is_taken_where_the_cheap_engine_doubts_its_draws(table, monkeypatc
     )
     posterior = hrprob.fit(table, {"kind": "auto"}, draws=400)
     assert posterior.engine.kind == "nuts"
-    assert posterior.why == "auto chose nuts: of laplace, R-hat of phi[x1] is 1.2"
+    assert posterior.chosen[-1] == "auto chose nuts: of laplace, R-hat of phi[x1] is 1.2"
 
 
 def test_diagnoses_take_nuts_for_outcomes_with_an_edge():

@@ -179,3 +179,19 @@ def test_outcomes_and_contexts_off_scale_are_named(posterior):
     one[6] = 300.0
     assert said(x, one)[0].startswith("the outcome of round 7 lies ")
     assert "contexts are off scale" in said(1e-4 * x, r)[0]
+
+
+def test_groups_of_refined_draws_are_compared_as_chains_are(posterior):
+    rng = np.random.default_rng(2)
+    group = np.repeat(np.arange(4), 1000)[None]
+    draws = {name: 0.2 * rng.normal(size=(1, 4000, 2)) for name in ("theta", "phi")}
+    refined = dataclasses.replace(
+        posterior, **draws, log_ratio=np.zeros((1, 4000)), statistics={"group": group}
+    )
+    assert refined.refined
+    assert refined.pareto_k is None
+    assert "rhat" in refined.summary()
+    assert refined.concerns() == []
+    apart = draws["phi"] + 0.2 * (group == 3)[..., None]
+    concerns = dataclasses.replace(refined, phi=apart).concerns()
+    assert any("R-hat" in concern and concern.endswith("take nuts") for concern in concerns)

@@ -41,9 +41,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from hrprob._core.records import with_fields
-from hrprob._core.types import Number, PyTree, State
+from hrprob._core.types import Integer, Number, PyTree, State
 from hrprob.estimation.posterior.target import Target
-from hrprob.numerics.control_flow import once
+from hrprob.numerics.buffers import MemberRows
+from hrprob.numerics.control_flow import once, one_by_one
 from hrprob.observations import Data, Tables
 
 __all__ = ["BatchEngine", "Engine", "StreamingEngine"]
@@ -202,6 +203,20 @@ class StreamingEngine(Engine[State]):
     def refresh(self, target: Target, tables: Tables, belief: State, due: jax.Array) -> State:
         """Return the belief, refitted where it is ``due``."""
         return once(due, lambda belief: self.fit(target, tables, belief), belief)
+
+    def fit_one_by_one(self, target: Target, tables: Tables, belief: State, due: jax.Array) -> State:
+        """Return the belief, refitted where it is ``due``; in a batch of trials one after another.
+
+        For engines whose ``fit`` reads its rows by :func:`~hrprob.numerics.row_sums.sum_over_rows` alone: the program is that
+        of one trial, and every trial takes as many steps as it needs.
+        """
+
+        def fit(belief: State, given: tuple[Target, list[Integer]], *columns: MemberRows) -> State:
+            target, rows = given
+            return self.fit(target, list(zip(columns, rows, strict=True)), belief)  # type: ignore[arg-type]
+
+        given = target, [rows for _, rows in tables]
+        return one_by_one(due, fit, belief, given, [data for data, _ in tables])
 
 
 class BatchEngine(Engine[State]):

@@ -14,7 +14,7 @@ approximation with a fixed set of quasi-random points.
 
 Newton's method searches the mode, from the mode of the last fit, in a trust region that
 shrinks when a step does not increase the density. All of it is pure and compiled: fits run
-inside a scan over users, for many trials side by side.
+inside a scan over users, for many trials in turn.
 
 References
 ----------
@@ -99,6 +99,10 @@ class Laplace(NormalBelief, StreamingEngine):
     def mode(self, belief: Normal) -> jax.Array:
         """Return the mode z (2d,)."""
         return belief.mode
+
+    def refresh(self, target: Target, tables: Tables, belief: Normal, due: jax.Array) -> Normal:
+        """Return the approximation, refitted where it is ``due``."""
+        return self.fit_one_by_one(target, tables, belief, due)
 
     def fit(self, target: Target, tables: Tables, start: Normal) -> Normal:
         """Return the approximation given ``tables``: pairs of data and rows in use."""

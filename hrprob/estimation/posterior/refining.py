@@ -39,10 +39,10 @@ from hrprob.estimation.posterior.target import Target
 from hrprob.numerics.products import contract
 from hrprob.observations import Data
 
-__all__ = ["GROUPS", "is_near", "sample_refined"]
+__all__ = ["GROUP", "GROUPS", "is_near", "sample_refined"]
 
-GROUPS = 4
-"""Groups of particles that are moved separately."""
+GROUPS, GROUP = 4, "group"
+"""Groups of particles that are moved separately, and the name of the statistic that tells them apart."""
 _PARTICLES = 250
 # Draws stay as they are where this share of them is effective by their weights, which have a mean (k̂ below 1) and move
 # means and sds by no more than this; the agreed limits are 0.15 sds and a factor of 1.15.
@@ -112,8 +112,8 @@ def sample_refined(engine: Engine, target: Target, data: Data, key: jax.Array, d
     """Return about ``draws`` draws from the posterior given ``data``, refined where the engine's own are not near it.
 
     Draws of an engine whose beliefs have a density stay as they are, in one chain, where they are near it by their weights; else
-    they are tempered to the posterior, in four chains and with weights of 1. An engine without a density keeps its
-    chains, and says itself (:meth:`~.base.Engine.moves_draws`) whether its draws are moved.
+    they are tempered to the posterior, with weights of 1, and the statistic ``group`` says which group of particles each
+    comes from. An engine without a density keeps its chains, and says itself (:meth:`~.base.Engine.moves_draws`) whether its draws are moved.
     """
     moving = engine.moves_draws(target)
     if not engine.has_density:
@@ -130,7 +130,7 @@ def sample_refined(engine: Engine, target: Target, data: Data, key: jax.Array, d
 def _refined(
     engine: Engine, target: Target, belief: PyTree, drawn: Draws, data: Data, key: jax.Array, draws: int
 ) -> Draws:
-    """Return draws (groups, draws, ...) that are moved from those of an engine."""
+    """Return draws that are moved from those of an engine: by group where it has chains, else in one with all groups."""
     with double_precision():
         wide, sites = program.padded(target, jax.tree.map(jnp.asarray, data))
         k = drawn.z.shape[-1]
@@ -145,7 +145,7 @@ def _refined(
         z = moved.z[:, every]
         theta, phi = target.coefficients(z[..., : target.size])
         others = program.values(target, sites, z, wide)
-        return Draws(
+        by_group = Draws(
             np.asarray(theta),
             np.asarray(phi),
             np.asarray(z),
@@ -153,6 +153,11 @@ def _refined(
             {name: np.asarray(leaf) for name, leaf in others.items()},
             {"lp": np.asarray(moved.log_density[:, every])},
         )
+        if not engine.has_density:
+            return by_group
+        group = np.broadcast_to(np.arange(GROUPS)[:, None], z.shape[:2])
+        every_group = by_group._replace(statistics={**by_group.statistics, GROUP: group})
+        return jax.tree.map(lambda leaf: leaf.reshape(1, -1, *leaf.shape[2:]), every_group)
 
 
 @functools.partial(jax.jit, static_argnames=("sites", "recorded"))

@@ -42,15 +42,14 @@ from jax import lax
 from hrprob._core.errors import check_count
 from hrprob._core.random_numbers import key_of_data
 from hrprob._core.records import set_frozen, with_fields
-from hrprob._core.types import Integer, Number
+from hrprob._core.types import Number
 from hrprob.estimation.posterior import smc_integrated, smc_joint
 from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.resampling import effective_size, largest_power, systematic
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
-from hrprob.numerics.buffers import MemberRows
-from hrprob.numerics.control_flow import once, one_by_one
+from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract
 from hrprob.observations import Tables
@@ -158,13 +157,7 @@ class SMC(StreamingEngine):
 
     def refresh(self, target: Target, tables: Tables, belief: Cloud, due: jax.Array) -> Cloud:
         """Return the particles moved where it is ``due`` or few have weight, else as they are."""
-
-        def fit(belief: Cloud, given: tuple[Target, list[Integer]], *columns: MemberRows) -> Cloud:
-            target, rows = given
-            return self.fit(target, list(zip(columns, rows, strict=True)), start=belief)
-
-        given = target, [rows for _, rows in tables]
-        return one_by_one(due | self.needs_refit(belief), fit, belief, given, [data for data, _ in tables])
+        return self.fit_one_by_one(target, tables, belief, due | self.needs_refit(belief))
 
     def fit(self, target: Target, tables: Tables, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all rows: pairs of data and rows in use."""
@@ -244,6 +237,7 @@ class SMC(StreamingEngine):
         """Return θ and φ of one draw."""
         if not smc_integrated.serves(target):
             return super().draw_coefficients(target, belief, key, scale)
+        assert isinstance(belief.given, smc_integrated.Given)
         weight = jax.nn.softmax(belief.log_weight)
         return smc_integrated.draw_coefficients(
             target, belief.z, weight, belief.given, key, self.tries, scale

@@ -36,8 +36,8 @@ __all__ = ["BLOCK", "Curve", "Target", "capacity_for", "sum_over_rows"]
 
 # Up to this dimension one product with all pairs of entries of x is faster than one matrix product per weight.
 _WRITTEN_OUT = 12
-# Points at which a row's likelihood is computed together: with many trials side by side all of it stays in the cache.
-_POINTS = 64
+# Points at which a row's likelihood is computed together: few enough to stay in the cache.
+_POINTS = 256
 
 
 class Curve(NamedTuple):
@@ -128,8 +128,16 @@ class Target:
         total = self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
         # One row per step: summing over several rows would compile to a scalar loop, six times as slow.
         for data, rows in tables:
-            total = total + sum_over_rows(self.row_at_many, data, rows, (theta, phi), total, size=1)
+            given = theta.T, phi.T
+            total = total + sum_over_rows(self._row_at_points, data, rows, given, total, size=1)
         return total
+
+    def _row_at_points(self, data: Data, theta: jax.Array, phi: jax.Array) -> jax.Array:
+        """Return the log likelihood of the only row of ``data`` at θ and φ (d, points): vectors over the points."""
+        u, v = (
+            jnp.asarray(sum(data.x[0, j] * each[j] for j in range(each.shape[0]))) for each in (theta, phi)
+        )
+        return self._of_row(data)(u, v)
 
     def tempered(self, log_likelihood: jax.Array) -> jax.Array:
         """Return a log likelihood times the power ``temper``."""

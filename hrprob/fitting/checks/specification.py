@@ -97,18 +97,20 @@ class Specification(Check[SpecificationResult]):
         offset, weights = one_step(np.column_stack([1.0 / variance, by_phi]), size)
         typical = float(np.median(variance))
         se = spread * float(np.linalg.norm(weights[0]))
+        first = int(table.intercept)  # the bounds are for the slopes
         eta, phi_weights = one_step(by_phi, size)
         gap, theta_weights = one_step(
             table.x / np.sqrt(variance)[:, None], (table.r - mean) / np.sqrt(variance)
         )
         with double_precision():
             radii = [float(radius) for radius in posterior.target.radii]
-        first = int(table.intercept)  # an intercept is no part of a norm
-        theta_weights, phi_weights = theta_weights[first:], spread * phi_weights[first:]
         norms = {
-            "θ": excess_norm((theta + gap)[first:], theta_weights @ theta_weights.T, radii[0]),
-            "φ": excess_norm((phi + eta)[first:], phi_weights @ phi_weights.T, radii[1]),
+            "θ": _norm_of(theta + gap, theta_weights, first, radii[0]),
+            "φ": _norm_of(phi + eta, spread * phi_weights, first, radii[1]),
         }
+        if table.intercept:
+            # The intercept of φ is the level of the variance, and estimated anyway.
+            return SpecificationResult(0.0, 0.0, 1.0, norms, inputs.level)
         p = two_sided_p(float(offset[0]) / se, weights[0], _SKEWNESS)
         return SpecificationResult(float(offset[0]) / typical, se / typical, p, norms, inputs.level)
 
@@ -125,11 +127,18 @@ class Specification(Check[SpecificationResult]):
         smallest = min([result.p_value, *(one.p_value for one in result.norms.values())])
         within = abs(result.offset) + stats.norm.ppf(0.95) * result.se <= _OFFSET_MARGIN
         poorly = " as contexts point in few directions," if result.se > 2.0 * _OFFSET_MARGIN else ""
-        return Evidence(
-            f"level of the variance off by {signed(100 * result.offset, 0)} ± {format_number(100 * result.se, 0)} %; "
-            f"without the prior {norms}",
+        detectable = (
             f"detects an offset that is wrong by {format_number(100 * seen, 0)} % of the variance;{poorly} a smaller error shows "
-            "at contexts unlike those in the table only",
+            "at contexts unlike those in the table only"
+        )
+        level = (
+            "the level of the variance is estimated, by the intercept of φ"
+            if result.se == 0.0
+            else f"level of the variance off by {signed(100 * result.offset, 0)} ± {format_number(100 * result.se, 0)} %"
+        )
+        return Evidence(
+            f"{level}; without the prior {norms}",
+            detectable,
             min(1.0, tests * smallest),
             bool(within and all(one.within for one in result.norms.values())),
         )
@@ -170,6 +179,11 @@ def one_step(columns: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.
     """
     weights = np.linalg.pinv(columns, rcond=1e-6)
     return weights @ response, weights
+
+
+def _norm_of(estimate: np.ndarray, weights: np.ndarray, first: int, radius: float) -> Norm:
+    """Return the norm of the entries of an estimate from ``first`` on, made by weights (d, n) of independent residuals."""
+    return excess_norm(estimate[first:], weights[first:] @ weights[first:].T, radius)
 
 
 def excess_norm(estimate: np.ndarray, covariance: np.ndarray, radius: float) -> Norm:

@@ -22,6 +22,9 @@ from hrprob.problem.links import Affine
 
 __all__ = ["Estimate", "Evaluation", "evaluate"]
 
+# Selections per user are one batch.
+_MOST_DRAWS = 1_000_000
+
 CANNOT_TELL = "this log cannot tell"
 # Below this effective number of stays the normal intervals were found to cover too seldom.
 LEAST_STAYS = 200.0
@@ -187,7 +190,8 @@ def evaluate(
     remedy = "it is a probability"
     check_number("level", level, low=0, high=1, open_low=True, open_high=True, remedy=remedy)
     check_number("learn", learn, low=0, high=1, open_high=True, remedy="it is a share of the stays")
-    check_count("draws", draws, remedy="they give the policy's probabilities")
+    remedy = "they give the policy's probabilities: a thousand give them to .02"
+    check_count("draws", draws, high=_MOST_DRAWS, remedy=remedy)
     target, rest = make_target(policy, as_log(log), learn=learn, draws=draws, seed=seed)
     most = math.inf if horizon is None else float(horizon)
     weights = make_weights(rest, target, most)

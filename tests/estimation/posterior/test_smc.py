@@ -53,7 +53,7 @@ def test_smc_updates_agree_with_a_fit(prior, target, data):
             cloud = absorb(cloud, jax.tree.map(lambda leaf, row=row: jnp.asarray(leaf[row]), data))
         table = jax.tree.map(lambda leaf: jnp.asarray(leaf[:10]), data)
         posterior = jax.jit(lambda z: smc_integrated.posterior(target, [(table, 10)], z))
-        value, (covariance, sum_rx) = posterior(cloud.z)
+        value, (covariance, sum_rx, _) = posterior(cloud.z)
         np.testing.assert_allclose(cloud.given.covariance, covariance, rtol=1e-8, atol=1e-12)
         np.testing.assert_allclose(cloud.given.sum_rx, sum_rx, rtol=1e-10)
         # Log weights are the log posterior minus the log prior that the particles came from.

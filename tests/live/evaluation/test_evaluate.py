@@ -153,6 +153,20 @@ def test_from_the_log_of_an_agent(tmp_path):
     assert abs(found["ips"].value - np.mean(lengths)) < 0.2
 
 
+def test_a_log_that_claims_more_actions_than_fit_into_memory(tmp_path):
+    path = tmp_path / "decisions.jsonl"
+    agent = hrprob.Agent(hrprob.Random(), dimension=2, actions=2, log=path)
+    agent.select("ann", [[0.9, 0.0], [0.0, 0.9]], beta=0.0)
+    agent.close()
+    path.write_text(path.read_text().replace('"actions":2', '"actions":2147483648', 1))
+    with pytest.raises(
+        InvalidInput, match="`actions` must need no more memory than there is, got 2147483648"
+    ):
+        hrprob.evaluate(path, hrprob.Greedy())
+    with pytest.raises(InvalidInput, match="`draws` must be a whole number of at most 1000000"):
+        hrprob.evaluate(path, hrprob.Greedy(), draws=10**12)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
