@@ -49,6 +49,7 @@ __all__ = ["UserEffect", "log_density_of_user"]
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(15)
 _LOG_2PI = math.log(2.0 * math.pi)
 _SEARCH = 6
+_LARGEST_LOG = 150.0
 UNKNOWN = "unknown"
 
 
@@ -241,7 +242,7 @@ def _probability_given(rest: _Sums, e: jax.Array, effects: Effects) -> jax.Array
     t = place[..., None] + math.sqrt(2.0) * width[..., None] * _NODES
     wide = jax.tree.map(lambda leaf: leaf[..., None], rest)
     log_weight = _given_log_variance(wide, rho, omega, t) - 0.5 * t * t + jnp.log(_WEIGHTS) + _NODES**2
-    c = (1.0 - rho) * jnp.exp(omega * t - 0.5 * omega * omega)
+    c = jnp.exp(_log_within(rho, omega, t))
     shrunk = rho / (c + rho * wide.rounds)
     mean, variance = shrunk * wide.residuals, c * (1.0 + shrunk)
     below = jax.scipy.stats.norm.cdf((e[..., None] - mean) / jnp.sqrt(variance))
@@ -250,17 +251,25 @@ def _probability_given(rest: _Sums, e: jax.Array, effects: Effects) -> jax.Array
 
 def _given_log_variance(sums: _Sums, rho: Number, omega: Number, t: jax.Array) -> jax.Array:
     """Return ln p of a user's rounds where the user's log variance is ω·t."""
-    c = (1.0 - rho) * jnp.exp(omega * t - 0.5 * omega * omega)
-    m = sums.rounds
+    log_c = _log_within(rho, omega, t)
+    c, m = jnp.exp(log_c), sums.rounds
     quadratic = sums.squares / c - rho * sums.residuals**2 / (c * (c + rho * m))
-    return -0.5 * (m * (_LOG_2PI + jnp.log(c)) + jnp.log1p(rho * m / c) + quadratic + sums.log_variance)
+    return -0.5 * (m * (_LOG_2PI + log_c) + jnp.log1p(rho * m / c) + quadratic + sums.log_variance)
+
+
+def _log_within(rho: Number, omega: Number, t: jax.Array) -> jax.Array:
+    """Return ln c, the variance within a user of log variance ω·t, as a share of w.
+
+    It is kept where c and c² are numbers: a sampler that strays to ω = 50 or ρ = 1 gets a small density, not an infinite one.
+    """
+    return jnp.clip(jnp.log1p(-rho) + omega * t - 0.5 * omega * omega, -_LARGEST_LOG, _LARGEST_LOG)
 
 
 def _mode(sums: _Sums, rho: Number, omega: Number) -> tuple[jax.Array, jax.Array]:
     """Return where the integrand over t is largest, and its width there: nodes are placed around it."""
 
     def slopes(t: jax.Array) -> tuple[jax.Array, jax.Array]:
-        c = (1.0 - rho) * jnp.exp(omega * t - 0.5 * omega * omega)
+        c = jnp.exp(_log_within(rho, omega, t))
         shrunk = rho * sums.rounds / (c + rho * sums.rounds)
         of_squares = sums.squares / c
         of_mean = rho * sums.residuals**2 / (c * (c + rho * sums.rounds))
@@ -281,7 +290,8 @@ def new_user(u: jax.Array, w: jax.Array, effects: Effects) -> dist.Distribution:
     if isinstance(omega, float) and omega == 0.0:
         return dist.Normal(u, jnp.sqrt(w))
     share = jnp.asarray(_WEIGHTS / math.sqrt(math.pi))
-    factor = jnp.exp(omega * math.sqrt(2.0) * _NODES - 0.5 * omega * omega)
+    exponent = omega * math.sqrt(2.0) * _NODES - 0.5 * omega * omega
+    factor = jnp.exp(jnp.clip(exponent, -_LARGEST_LOG, _LARGEST_LOG))
     # The quadrature has this mean up to its own error; divided by it, the variance is w exactly.
     c = rho + (1.0 - rho) * factor / jnp.sum(share * factor)
     u, w = jnp.broadcast_arrays(u, w)

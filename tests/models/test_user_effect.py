@@ -51,6 +51,19 @@ def test_the_density_of_a_user_is_that_of_the_rounds_with_effects_integrated_out
             assert float(got) == pytest.approx(plain(e, correlation, log_sd), abs=2e-6)
 
 
+def test_densities_far_out_are_small_numbers():
+    with double_precision():
+        for correlation, log_sd in ((0.5, 60.0), (1.0, 0.5), (1.0 - 1e-16, 80.0)):
+            effects = Effects(jnp.asarray(correlation), jnp.asarray(log_sd))
+            for m, total, squares in ((1.0, 0.4, 0.16), (5.0, 0.3, 4.0)):
+                value, slope = jax.value_and_grad(
+                    lambda s, m=m, t=total, e=effects: log_density_of_user(m, t, s, e)
+                )(squares)
+                assert float(value) < 200.0
+                assert np.isfinite(value)
+                assert np.isfinite(slope)
+
+
 def test_stays_rounds_and_new_users_have_one_likelihood():
     setting, prior = Setting(2, LogLink(2.0)), make_prior("uniform")
     model = UserEffect(correlation=0.4, log_sd=0.5)
@@ -182,7 +195,8 @@ def walk(rng, density, z):
     factor, past, kept = np.tile(0.3 * np.eye(k), (SETS, 1, 1)), [], []
     for step in range(STEPS):
         there = z + scale[:, None] * np.einsum("sij,sj->si", factor, rng.normal(size=z.shape))
-        new = np.nan_to_num(density(there), nan=-np.inf)
+        new = density(there)
+        assert np.all(new < np.inf)
         accepted = np.log(rng.uniform(size=SETS)) < new - value
         z, value = np.where(accepted[:, None], there, z), np.where(accepted, new, value)
         if step < ADAPTING:
