@@ -27,6 +27,8 @@ XLA_FLAGS = "--xla_backend_extra_options=" + ",".join(
 
 # Blocks up to this size are kept; the arrays of a chunk of users have some ten million bytes each.
 _KEPT_BYTES = 2**28
+# glibc before 2.35 refuses more.
+_MOST_OF_OLD_GLIBC = 2**25
 
 
 def prepare_jax() -> None:
@@ -62,8 +64,8 @@ def _keep_freed_memory() -> None:
     if set_option is None or {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"} & set(os.environ):
         return
     trim_threshold, mmap_threshold = -1, -3  # of glibc's malloc.h; other libraries have no such function
-    for option in (trim_threshold, mmap_threshold):
-        set_option(option, _KEPT_BYTES)
+    if set_option(mmap_threshold, _KEPT_BYTES) or set_option(mmap_threshold, _MOST_OF_OLD_GLIBC):
+        set_option(trim_threshold, _KEPT_BYTES)
 
 
 def _check_flags(flags: str) -> None:
