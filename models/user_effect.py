@@ -9,8 +9,8 @@ the variance. ρ is the correlation of two rounds of a user, ω the standard dev
 The effects are integrated out, so that there are no unknowns per user. Given b, the m rounds of a user are normal with a
 compound-symmetric covariance: with standardised residuals e, c = (1 − ρ)e^{b − ω²/2} and e₁ = Σe, e₂ = Σe²,
 
-.. math:: -2 \ln p(e \mid b) = m \ln 2\pi c + \ln\big(1 + \tfrac{\rho m}{c}\big) + \frac{e_2}{c}
-    - \frac{\rho\, e_1^2}{c\,(c + \rho m)}, \qquad \ln p(r) = \ln\!\int\! p(e \mid b)\,p(b)\,db - \tfrac12 \sum \ln w .
+.. math:: -2 \ln p(e \mid b) = m \ln 2\pi c + \ln\big(1 + \tfrac{\rho m}{c}\big) + \frac{e_2 - e_1^2/m}{c}
+    + \frac{e_1^2/m}{c + \rho m}, \qquad \ln p(r) = \ln\!\int\! p(e \mid b)\,p(b)\,db - \tfrac12 \sum \ln w .
 
 The intercept is integrated exactly, the log variance by adaptive Gauss–Hermite quadrature [1]_. Under one context per user m, Σr and
 Σr² suffice; a user's contexts may also differ.
@@ -191,6 +191,14 @@ class _Sums(NamedTuple):
     squares: jax.Array
     log_variance: jax.Array
 
+    def split(self) -> tuple[jax.Array, jax.Array]:
+        """Return (Σe)²/m and Σe² − (Σe)²/m, the part that a user's intercept explains and the part that none does.
+
+        The second is never negative: divided by a small variance, a rounding error would be an infinite density.
+        """
+        between = self.residuals**2 / jnp.maximum(self.rounds, 1.0)
+        return between, jnp.where(self.rounds > 1.0, jnp.maximum(self.squares - between, 0.0), 0.0)
+
 
 def _sums_by_user(e: jax.Array, log_w: jax.Array, weight: jax.Array, user: jax.Array) -> tuple[_Sums, _Sums]:
     """Return the sums of each round's user (n,), and what the round itself contributes."""
@@ -253,7 +261,8 @@ def _given_log_variance(sums: _Sums, rho: Number, omega: Number, t: jax.Array) -
     """Return ln p of a user's rounds where the user's log variance is ω·t."""
     log_c = _log_within(rho, omega, t)
     c, m = jnp.exp(log_c), sums.rounds
-    quadratic = sums.squares / c - rho * sums.residuals**2 / (c * (c + rho * m))
+    between, within = sums.split()
+    quadratic = within / c + between / (c + rho * m)
     return -0.5 * (m * (_LOG_2PI + log_c) + jnp.log1p(rho * m / c) + quadratic + sums.log_variance)
 
 
@@ -267,15 +276,15 @@ def _log_within(rho: Number, omega: Number, t: jax.Array) -> jax.Array:
 
 def _mode(sums: _Sums, rho: Number, omega: Number) -> tuple[jax.Array, jax.Array]:
     """Return where the integrand over t is largest, and its width there: nodes are placed around it."""
+    between, within = sums.split()
 
     def slopes(t: jax.Array) -> tuple[jax.Array, jax.Array]:
         c = jnp.exp(_log_within(rho, omega, t))
-        shrunk = rho * sums.rounds / (c + rho * sums.rounds)
-        of_squares = sums.squares / c
-        of_mean = rho * sums.residuals**2 / (c * (c + rho * sums.rounds))
-        first = sums.rounds - shrunk - of_squares + of_mean * (2.0 - shrunk)
+        whole = c + rho * sums.rounds
+        quadratic = within / c + between / whole
+        first = sums.rounds - rho * sums.rounds / whole - quadratic + rho * (sums.residuals / whole) ** 2
         # Of the second derivative the part that is never negative.
-        return -0.5 * omega * first - t, 1.0 + 0.5 * omega**2 * jnp.maximum(of_squares - of_mean, 0.0)
+        return -0.5 * omega * first - t, 1.0 + 0.5 * omega**2 * quadratic
 
     t = jnp.zeros_like(sums.rounds)
     for _ in range(_SEARCH):
