@@ -56,6 +56,8 @@ EXAMPLES: dict[tuple[str, str], Any] = {
     ("", "xi"): 2.0,
     ("", "variance_max"): 4.0,
     ("", "explore"): 500,
+    ("ensemble-sampling", "members"): 40,
+    ("", "temper"): 0.5,
 }
 """Values for keys that have no default, by kind and key; with the kind "" for every kind."""
 
