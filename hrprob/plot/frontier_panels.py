@@ -178,7 +178,9 @@ def _draw(
             zorder=3,
         )
     axes.set_xscale("log")
-    axes.set_xlim(0.9 * float((regret - half).min()), 1.1 * float((regret + half).max()))
+    # Where the interval of a small regret reaches 0, the axis ends at half of that regret.
+    low = np.maximum(regret - half, 0.5 * regret)
+    axes.set_xlim(0.9 * float(low.min()), 1.1 * float((regret + half).max()))
     label_plainly(axes.xaxis)
 
 

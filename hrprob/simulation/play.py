@@ -57,7 +57,9 @@ def expect_warmup(problem: Problem, policy: Policy) -> None:
 def _kind_of(rules: StayRules, policy: Policy) -> Hashable:
     """Return what decides which program serves a policy's users, apart from the sizes of chunks and blocks."""
     leaves, tree = jax.tree.flatten((rules, policy))
-    return tree, tuple((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
+    return tree, tuple(
+        (np.shape(leaf), getattr(leaf, "dtype", None) or np.result_type(leaf)) for leaf in leaves
+    )
 
 
 class _Options(TypedDict):

@@ -24,7 +24,9 @@ def rounds(tmp_path):
 def test_a_check_answers_and_leaves_a_page(call, rounds, tmp_path):
     status, out, _ = call("check", rounds, *QUICK, "--quick", "--compare", "student-t", "--out", "a/check")
     assert status == 0
-    assert out.splitlines()[0].startswith(("Yes: ", "No: ", "Cannot tell: "))
+    question, answer = out.splitlines()[:2]
+    assert question == "Can this posterior be trusted on these data?"
+    assert answer.startswith(("Yes: ", "No: ", "Cannot tell: "))
     assert "student-t" in out
     folder = tmp_path / "a" / "check"
     assert {"check.html", "check.json", "manifest.json", "ranking.json"} <= {
@@ -41,7 +43,7 @@ def test_a_check_answers_and_leaves_a_page(call, rounds, tmp_path):
 def test_a_fit_checks_itself(call, rounds, tmp_path):
     status, out, _ = call("fit", rounds, *QUICK, "--out", "fitted")
     assert status == 0
-    assert "Can it be trusted on these data?" in out
+    assert "Can this posterior be trusted on these data?" in out
     facts = json.loads((tmp_path / "fitted" / "manifest.json").read_text(encoding="utf-8"))
     assert {"check.html", "check.json"} <= set(facts["sha256"])
 

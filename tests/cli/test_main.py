@@ -50,7 +50,12 @@ def test_nothing_heavy_is_imported_to_parse():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["run", "x", "--users", "many"]])
+def test_without_a_command_they_are_listed(capsys):
+    assert main([]) == 2
+    assert "reproduce" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["fly"], ["run"], ["run", "x", "--users", "many"]])
 def test_arguments_that_do_not_parse_have_exit_code_2(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)

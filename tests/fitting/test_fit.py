@@ -21,7 +21,7 @@ def test_all_bits_of_a_seed_count(table, monkeypatch):
         keys.append(jax.random.key_data(args[3]).tolist())
         raise InvalidInput("it", "must stop here", None, "the key is known")
 
-    monkeypatch.setattr("hrprob.fitting.fit.sample_posterior", stop)
+    monkeypatch.setattr("hrprob.fitting.fit.sample_refined", stop)
     for seed in (5, 2**32 + 5):
         with pytest.raises(InvalidInput, match="must stop here"):
             hrprob.fit(table, "laplace", seed=seed)
@@ -39,7 +39,7 @@ def test_a_problem_says_what_is_fitted(monkeypatch):
         seen["args"] = args
         raise Enough
 
-    monkeypatch.setattr("hrprob.fitting.fit.sample_posterior", stop)
+    monkeypatch.setattr("hrprob.fitting.fit.sample_refined", stop)
     problem = hrprob.Problem(
         theta=[0.6, 0.3],
         phi=[0.5, -0.4],
@@ -113,7 +113,7 @@ def test_draws_that_are_not_finite_are_refused(table, posterior, monkeypatch):
     for wrong in ({"theta": posterior.theta * np.nan}, {"statistics": {"lp": np.full((1, 4000), np.nan)}}):
         parts = {name: getattr(posterior, name) for name in ("theta", "phi", "log_ratio", "statistics")}
         drawn = Draws(**parts | wrong, z=np.zeros((1, 4000, 4)))
-        monkeypatch.setattr("hrprob.fitting.fit.sample_posterior", lambda *args, drawn=drawn: drawn)
+        monkeypatch.setattr("hrprob.fitting.fit.sample_refined", lambda *args, drawn=drawn: drawn)
         with pytest.raises(InvalidInput, match="finite numbers"):
             hrprob.fit(table, "laplace")
 

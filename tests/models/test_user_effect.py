@@ -143,7 +143,7 @@ def test_fit_predict_and_check_with_users_who_differ(tmp_path):
     a, b = np.repeat(rng.normal(size=users), m), np.repeat(0.6 * rng.normal(size=users), m)
     e = np.sqrt(0.5) * a + np.sqrt(0.5 * np.exp(b - 0.18)) * rng.normal(size=users * m)
     table = (x, 0.5 * x[:, 0] + np.sqrt(np.exp(x[:, 0])) * e, np.repeat(np.arange(users), m))
-    engine = {"kind": "nuts", "chains": 2, "warmup": 200, "draws": 200}
+    engine = {"kind": "nuts", "chains": 2, "warmup": 300, "draws": 600}
     posterior = hrprob.fit(table, engine, model="user-effect", link="log")
     rho, omega = (posterior.sites[name] for name in ("user_correlation", "user_log_sd"))
     # Three posterior standard deviations about 0.5 and 0.6.

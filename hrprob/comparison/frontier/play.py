@@ -8,6 +8,7 @@ import numpy as np
 import xarray
 
 from hrprob._core.errors import InvalidInput, check_count, check_number
+from hrprob._core.keywords import nearest_keywords
 from hrprob._core.parallel import side_by_side
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import check_run, trial_keys
@@ -27,6 +28,7 @@ __all__ = ["frontier"]
 _MOST_ROWS, _LEAST_BLOCK = 2**20, 8
 
 
+@nearest_keywords
 def frontier(
     problem: Problem,
     policies: Mapping[str, Policy] | Sequence[Policy],
