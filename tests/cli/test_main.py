@@ -51,7 +51,7 @@ def test_nothing_heavy_is_imported_to_parse():
 
 
 def test_without_a_command_they_are_listed(capsys):
-    assert main([]) == 2
+    assert cli.main([]) == 2
     assert "reproduce" in capsys.readouterr().err
 
 
