@@ -46,9 +46,8 @@ from hrprob.observations import Tables
 __all__ = ["Laplace", "laplace_approximation", "quasi_normal", "refine"]
 
 _MOST_STEPS = 60
-# The search ends at this Newton decrement: 0.03 standard deviations from the mode, and the last step, which is taken without
-# looking at its end, leaves a thousandth.
-_CLOSE = 1e-3
+# The search ends at this Newton decrement: the mode is then accurate to 0.003 standard deviations.
+_CLOSE = 1e-5
 _FIRST_RADIUS = 2.0
 # A smaller curvature would mean a standard deviation above 2, where the prior's is 1.
 _LEAST_CURVATURE = 0.25
