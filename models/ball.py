@@ -93,8 +93,8 @@ def ball_derivatives(z: jax.Array, radius: Number, weights: jax.Array) -> tuple[
     Examples
     --------
     >>> jacobian, _ = ball_derivatives(jnp.zeros(2), 2.0, jnp.zeros(2))
-    >>> jacobian.round(3).tolist()  # near 0 the map is 2·g(0)·z
-    [[1.414, 0.0], [0.0, 1.414]]
+    >>> [[f"{entry:.3f}" for entry in row] for row in jacobian]  # near 0 the map is 2·g(0)·z
+    [['1.414', '0.000'], ['0.000', '1.414']]
     """
     d = z.shape[-1]
     s = 0.5 * contract(z, z)

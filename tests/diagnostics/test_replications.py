@@ -110,7 +110,8 @@ def job_and_result(name):
         job = FitJob(make_engine("laplace"), TARGET, None, np.arange(2), 2, (3, 5), 4, 0)
         return job, [Posteriors(rng.normal(size=(2, 4, 2)), rng.normal(size=(2, 4, 2))) for _ in range(2)]
     if name == "replicated":
-        job = ReplicationJob(gathering, TARGET, {}, np.zeros(0), 0.1, 1.0, np.asarray([10]), 0, 0)
+        engine = make_engine("laplace")
+        job = ReplicationJob(gathering, engine, TARGET, {}, np.zeros(0), 0.1, 1.0, np.asarray([10]), 0, 0)
         return job, Replicated(Errors(*rng.normal(size=(4, 2, 3, 1))), None)
     table = Table(x=np.ones((2, 2)) / 2, r=np.zeros(2), user=np.arange(2), beta=None)
     draws = rng.normal(size=(3, 1, 4, 2))

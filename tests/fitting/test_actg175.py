@@ -1,5 +1,6 @@
 """The page's five lines: ACTG 175 from raw columns to a checked posterior."""
 
+import ast
 import re
 import time
 from pathlib import Path
@@ -28,8 +29,8 @@ def weighted_least_squares(x, r):
 def run_page(engine, monkeypatch):
     """Run the page's first block of code with another default engine, and return the posterior."""
     code = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S).group(1)
-    lines = [line for line in code.splitlines() if line and not line.startswith("import")]
-    assert len(lines) == 5
+    statements = [one for one in ast.parse(code).body if not isinstance(one, ast.Import)]
+    assert len(statements) == 5
     made, fit = {}, hrprob.fit
     monkeypatch.setattr(hrprob, "fit", lambda *args, **kwargs: fit(*args, **{"engine": engine} | kwargs))
     exec(code, made)
