@@ -42,8 +42,8 @@ class StudentTUnknown(Model):
 
     Examples
     --------
-    >>> float(StudentTUnknown().df_prior().mean)
-    22.0
+    >>> StudentTUnknown().df_prior().base_dist.mean  # of ν − 2
+    20.0
     """
 
     noise_kind: ClassVar[str] = "none"  # no noise of known shape is its own

@@ -19,7 +19,7 @@ def diagnosis():
 def test_verdicts_are_printed_with_three_marks():
     done = diagnosis()
     first, *others = str(done).splitlines()
-    assert first == "No: 1 of 3 checks fails (made-up)."
+    assert first == "No: 1 of 3 checks fails (made-up); 1 passes, 1 is undecided."
     assert others == ["✓ calibrated", "✗ off by -5", "· undecided <x>"]
     assert repr(done) == "<Diagnosis of laplace: 3 verdicts, 1 failed>"
     assert "undecided &lt;x&gt;" in done._repr_html_()

@@ -47,6 +47,8 @@ def die_at_every_operation(tmp_path, play, least, seed_in=lambda facts: facts["s
 class Fitted:
     """As much of a posterior as a fit writes."""
 
+    chosen = ()
+
     def __init__(self, table, seed):
         self.table, self.seed = table, seed
 

@@ -19,8 +19,8 @@ R = np.array([0.7, -0.2, 4.0, 1.9])
 def test_the_variance_is_that_of_the_link_whatever_the_degrees_of_freedom_are():
     setting, prior, model = Setting(2), make_prior("uniform"), StudentTUnknown()
     theta, phi, df = np.array([0.3, -0.2]), np.array([0.5, 0.9]), 3.7
-    values = {"theta": jnp.asarray(theta), "phi": jnp.asarray(phi), "df": jnp.asarray(df)}
     with double_precision():
+        values = {"theta": jnp.asarray(theta), "phi": jnp.asarray(phi), "df": jnp.asarray(df)}
         data = jax.tree.map(jnp.asarray, rounds(X, R))
         joint = log_density(model.conditioned, (data, setting, prior), {}, values)[0]
         before = prior.theta(setting).log_prob(values["theta"]) + prior.phi(setting).log_prob(values["phi"])
