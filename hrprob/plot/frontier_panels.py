@@ -77,6 +77,11 @@ def frontier(result: xarray.Dataset) -> Figure:
             _draw_widths(panels[1, column], one, looks)
             panels[0, column].set_title(f"intervals of {_SYMBOLS.get(str(parameter), parameter)}", loc="left")
             panels[1, column].set_xlabel(f"regret after {format_number(result.attrs['users'])} users")
+        # Rows share their axes, so they must have room for all columns.
+        shares = result.covered.astype(float).mean("trial").min()
+        panels[0, 0].set_ylim(min(0.6, float(shares) - 0.08), 1.03)
+        widths = result.width.mean("coordinate").median("trial")
+        panels[1, 0].set_ylim(float(widths.min()) / 1.3, 1.3 * float(widths.max()))
         panels[0, 0].set_ylabel("coverage of the coordinate\ncovered least")
         panels[1, 0].set_ylabel("width, median over trials")
         figure.legend(handles=legend, loc="outside lower center", ncols=3)
@@ -109,7 +114,7 @@ def _legend(result: xarray.Dataset, looks: dict[str, tuple[str, str]]) -> list[L
     for name, dial in zip(result.policy.values, result.dial.values, strict=True):
         if not str(dial):
             marker = looks[str(name)][0]
-            label = label_of(str(name)).replace("\n", " ")
+            label = label_of(str(name), 40)
             entries.append(Line2D([], [], color=GREY, marker=marker, linestyle="none", label=label))
     return entries
 
@@ -128,7 +133,6 @@ def _draw_coverage(axes: Axes, result: xarray.Dataset, looks: dict[str, tuple[st
         if kind == "wald":
             _name_settings(axes, result, "wald", share)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.set_ylim(min(0.6, float(shares.min()) - 0.08), 1.03)
     axes.text(
         1.0,
         level,
@@ -145,7 +149,6 @@ def _draw_widths(axes: Axes, result: xarray.Dataset, looks: dict[str, tuple[str,
     for kind in result.kind.values:
         _draw(axes, result, str(kind), widths.sel(kind=kind).values, looks)
     axes.set_yscale("log")
-    axes.set_ylim(float(widths.min()) / 1.3, 1.3 * float(widths.max()))
     label_plainly(axes.yaxis)
 
 

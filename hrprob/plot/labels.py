@@ -13,15 +13,15 @@ from hrprob.simulation.misspecification import short_beliefs
 __all__ = ["label_of", "labels_of", "note_above"]
 
 
-def label_of(name: str) -> str:
-    r"""Return a policy's name as plain text (no mathematics), in lines short enough for a legend.
+def label_of(name: str, width: int = 20) -> str:
+    r"""Return a policy's name as plain text (no mathematics), in lines short enough for a legend: of ``width`` characters.
 
     Examples
     --------
     >>> label_of("HR-UCB with a long name ($K=5$)")
     'HR-UCB with a long\nname (\\$K=5\\$)'
     """
-    text = "\n".join(textwrap.wrap(name, 20, break_on_hyphens=False)).replace("$", r"\$")
+    text = "\n".join(textwrap.wrap(name, width, break_on_hyphens=False)).replace("$", r"\$")
     # Matplotlib leaves a label out of the legend if it begins with an underscore.
     return f" {text}" if text.startswith("_") else text
 
