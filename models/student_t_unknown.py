@@ -42,7 +42,7 @@ class StudentTUnknown(Model):
 
     Examples
     --------
-    >>> StudentTUnknown().df_prior().base_dist.mean  # of ν − 2
+    >>> float(StudentTUnknown().df_prior().base_dist.mean)  # of ν − 2
     20.0
     """
 

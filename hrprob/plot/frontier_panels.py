@@ -180,11 +180,12 @@ def _draw(
             linestyle="none",
             zorder=3,
         )
-    axes.set_xscale("log")
-    # Where the interval of a small regret reaches 0, the axis ends at half of that regret.
-    low = np.maximum(regret - half, 0.5 * regret)
-    axes.set_xlim(0.9 * float(low.min()), 1.1 * float((regret + half).max()))
-    label_plainly(axes.xaxis)
+    if regret.min() > 0.0:  # an oracle has none, and no place on a logarithmic axis
+        axes.set_xscale("log")
+        # Where the interval of a small regret reaches 0, the axis ends at half of that regret.
+        low = np.maximum(regret - half, 0.5 * regret)
+        axes.set_xlim(0.9 * float(low.min()), 1.1 * float((regret + half).max()))
+        label_plainly(axes.xaxis)
 
 
 def _dials(result: xarray.Dataset) -> dict[str, np.ndarray]:
