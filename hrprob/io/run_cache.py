@@ -9,9 +9,12 @@ the results of all parts appears whole or not at all.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,12 +31,16 @@ from hrprob.io.netcdf import read_netcdf, write_netcdf
 from hrprob.io.staging import reserved, staged_at
 from hrprob.io.unfinished import fingerprint, unfinished
 from hrprob.simulation.binding import bind
+from hrprob.simulation.cost import slow_policies
 from hrprob.simulation.engine import compile_programs
 from hrprob.simulation.play import expect_warmup
 from hrprob.simulation.progress import Progress
 from hrprob.simulation.tasks import Scheduler, Task, cut, join, play_task
 
 __all__ = ["PartsFolder", "load_or_play", "staged_with_parts"]
+
+# Parts that are played side by side in this process.
+_AT_A_TIME = 2
 
 
 class PartsFolder(NamedTuple):
@@ -94,7 +101,7 @@ def load_or_play(
     progress : bool
         Show a progress bar.
     scheduler : Scheduler, optional
-        Where the parts are played, all of them side by side; by default in this process, one after another.
+        Where the parts are played, all of them side by side; by default in this process, two at a time.
     """
     runs = {part: _stored(part, experiment, folder, say) for part, experiment in parts.items()}
     missing = {part: parts[part] for part, run in runs.items() if run is None}
@@ -139,14 +146,41 @@ def _put_into_result(file: Path, folder: PartsFolder) -> None:
 def _play_here(
     parts: Mapping[str, Experiment], folder: PartsFolder, say: Callable[[str], None], progress: bool
 ) -> Generator[tuple[str, xarray.Dataset]]:
-    """Yield the run of each part, with its chunks stored on the way; later parts are compiled while one is played."""
+    """Yield the run of each part when it is finished, with its chunks stored on the way.
+
+    A policy is played on one core, and the slowest one of a part would leave the others idle: so two parts are
+    played at a time, each on half of the cores, and later parts are compiled meanwhile.
+    """
     _expect_warmups(parts)
-    with in_background() as submit:
-        later = [_task(experiment) for experiment in list(parts.values())[1:]]
-        # The longest first: last, one would keep a single core busy. What cannot be compiled is reported when its part
-        # is played.
+    tasks = {part: _task(experiment) for part, experiment in parts.items()}
+    # The longest first: last, one would keep half of the cores busy alone.
+    order = sorted(tasks, key=lambda part: -sum(each.long_program for each in tasks[part].policies.values()))
+    abandoned = threading.Event()
+
+    def play(part: str) -> xarray.Dataset:
+        def served(users: int) -> None:
+            if abandoned.is_set():
+                raise CancelledError
+            shown.played(part, users)
+
+        task = tasks[part]
+        say(f"{part}: {_in_words(parts[part])}")
+        shown.compiling(part)
+        with double_precision():
+            bound = {
+                name: bind(name, policy, task.problem, task.users) for name, policy in task.policies.items()
+            }
+        for line in slow_policies(bound, task.users, len(task.trials)):
+            shown.note(f"{part}: {line}")
+        store = ChunkFolder(_chunks_of(part, folder), fingerprint(resolved(parts[part])))
+        return play_task(task, progress=served, workers=workers, store=store)
+
+    workers = max((os.cpu_count() or 1) // _AT_A_TIME, 1)
+    with Progress(progress, sum(task.size for task in tasks.values())) as shown, in_background() as submit:
+        # Those of the slowest policies first. What cannot be compiled is reported when its part is played.
         for only_long in (True, False):
-            for task in later:
+            for part in order[_AT_A_TIME:]:
+                task = tasks[part]
                 submit(
                     compile_programs,
                     task.problem,
@@ -155,10 +189,15 @@ def _play_here(
                     task.trials,
                     only_long=only_long,
                 )
-        for part, experiment in parts.items():
-            say(f"{part}: {_in_words(experiment)}")
-            store = ChunkFolder(_chunks_of(part, folder), fingerprint(resolved(experiment)))
-            yield part, play_task(_task(experiment), progress=progress, store=store)
+        pool = ThreadPoolExecutor(_AT_A_TIME)
+        try:
+            playing = {pool.submit(play, part): part for part in order}
+            for future in as_completed(playing):
+                yield playing[future], future.result()
+        finally:
+            # A part that is being played ends with its next chunk.
+            abandoned.set()
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _expect_warmups(parts: Mapping[str, Experiment]) -> None:

@@ -77,10 +77,10 @@ def test_a_job_that_dies_at_any_file_operation(tmp_path, job):
             play(out, first=2)
             survived = True
         found.add(tuple(runs_of(out)))
-        # Part 2 is that of the earlier result; the others are played, but for one that died at most once.
+        # Part 2 is that of the earlier result. The others are played, side by side: both may have been lost once.
         play(out, first=2, resume=True)
         assert set(played) <= {3, 4}
-        assert len(played) <= 3
+        assert len(played) <= 4
         assert runs_of(out) == [2, 3, 4]
         assert [path.name for path in out.parent.iterdir()] == ["out"]
         if survived:
