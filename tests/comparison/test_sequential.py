@@ -46,8 +46,8 @@ def test_a_run_is_continued():
 def test_interim_analyses_keep_the_level(regrets):
     stops = looks(20, 80)
     nominal = nominal_level(0.05, len(stops))
-    called = 0
-    for one, other in regrets.reshape(1000, 2, 80):
-        called += any(stats.ttest_rel(one[:n], other[:n]).pvalue <= nominal for n in stops)
+    one, other = np.moveaxis(regrets.reshape(1000, 2, 80), 1, 0)
+    p = [stats.ttest_rel(one[:, :n], other[:, :n], axis=1).pvalue for n in stops]
+    called = np.sum(np.min(p, axis=0) <= nominal)
     # Binomial: 50 with a standard deviation of 6.9; three of them each way. At 5 % per look, 107 are expected.
     assert 29 <= called <= 71

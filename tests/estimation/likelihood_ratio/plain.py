@@ -46,7 +46,11 @@ def log_likelihood(theta: Any, phi: Any, x: np.ndarray, r: np.ndarray) -> float:
 def grid_in_one_dimension(x: np.ndarray, r: np.ndarray, threshold: float, size: int = 801) -> Any:
     """All (θ, φ) of a fine grid that lie in the set, for d = 1."""
     theta, phi = np.meshgrid(np.linspace(-1, 1, size), np.linspace(-2, 2, size), indexing="ij")
-    w = np.maximum(phi[..., None] * x[:, 0] + OFFSET, 1e-10)
-    value = -0.5 * (np.log(2 * np.pi * w) + (r - theta[..., None] * x[:, 0]) ** 2 / w).sum(axis=-1)
+    x = x[:, 0]
+    # Σ (r − θx)²/w is a polynomial in θ whose coefficients depend on φ alone.
+    w = np.maximum(phi[0][:, None] * x + OFFSET, 1e-10)
+    constant, linear, square = ((each / w).sum(axis=-1) for each in (r**2, r * x, x**2))
+    squares = constant - 2 * theta * linear + theta**2 * square
+    value = -0.5 * (np.log(2 * np.pi * w).sum(axis=-1) + squares)
     inside = value >= threshold
     return theta[inside], phi[inside]
