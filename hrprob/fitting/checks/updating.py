@@ -163,6 +163,7 @@ def serve_further(
         np.concatenate([table.x, chosen[user]]),
         np.concatenate([table.r, outcomes[keep]]),
         user=np.concatenate([labels, labels.max() + 1 + user]),
+        intercept=table.intercept,
     )
 
 

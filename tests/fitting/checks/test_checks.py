@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import jax
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -15,6 +16,7 @@ from hrprob.fitting.checks.prequential import prequential
 from hrprob.fitting.checks.ranking import rank
 from hrprob.fitting.checks.runner import decide
 from hrprob.fitting.checks.stays import replay
+from hrprob.fitting.checks.updating import serve_further
 from hrprob.fitting.table import Table
 from hrprob.io.verdicts import Verdict, conclude
 
@@ -166,3 +168,12 @@ def test_draws_that_repeat_have_weights_and_an_infinite_shape():
     assert np.isfinite(k[1])
     # Draws with larger ratios weigh more.
     assert np.corrcoef(log_weight[:, 1], ratio[:, 1])[0, 1] > 0.99
+
+
+def test_further_users_meet_contexts_with_the_intercept_of_the_table(table):
+    posterior = hrprob.fit(table, "laplace", intercept=True, link="log", draws=100)
+    theta, phi = (part[0] for part in (posterior.flat()["theta"], posterior.flat()["phi"]))
+    further = serve_further(posterior, theta, phi, np.random.default_rng(0), jax.random.key(0))
+    assert further.intercept
+    assert len(further) > len(table)
+    np.testing.assert_array_equal(further.x[:, 0], 1.0)
