@@ -1,6 +1,6 @@
 """What the promise of the likelihood-ratio set costs: regret and growth, in the paper's setting and on `one-set`.
 
-Beside it, on the same problems, the variants of Thompson sampling. ``python -m tests.quoted.validity`` plays these alone (six CPU
+Beside it, on the same problems, the variants of Thompson sampling. ``python -m tests.quoted.validity`` plays these alone (four CPU
 minutes) and records them; `python -m tests.quoted texts` then rewrites the texts.
 """
 
@@ -26,10 +26,8 @@ POLICIES = {
 SIZES = {"paper": (29_001, 20), "one-set": (10_000, 40)}
 VARIANTS = {
     "thompson": hrprob.Thompson(),
-    "temper-0.5": hrprob.Thompson(temper=0.5),
-    "feel-good": hrprob.policies.FeelGoodThompson(),
-    "feel-good-variance-aware": hrprob.policies.FeelGoodThompson(variance_aware=True),
-    "ensemble": hrprob.policies.EnsembleSampling(),
+    "feel-good-variance-aware": hrprob.FeelGoodThompson(variance_aware=True),
+    "ensemble-sampling": hrprob.EnsembleSampling(),
 }
 VARIANT_SIZE = 5_000, 20
 RECORD = Path(__file__).parents[2] / "experiments" / "reference" / "quoted" / "validity.json"
