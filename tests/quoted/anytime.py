@@ -1,8 +1,8 @@
 """How often likelihood-ratio sets ever miss the truth: all n from 10 to 10 000 at once, by design, outcome and predictive.
 
-A whole refresh takes hours. ``python -m tests.quoted.anytime NOISE/DESIGN/PREDICTIVE …`` plays single cases and records each as it
-ends; `python -m tests.quoted texts` then rewrites the table. With ``glse`` a case takes about a CPU minute; with ``laplace`` it follows the
-first 1024 users only, and only these are played.
+A whole refresh takes about two CPU hours. ``python -m tests.quoted.anytime NOISE/DESIGN/PREDICTIVE …`` plays single cases and records
+each as it ends; `python -m tests.quoted texts` then rewrites the table. A case takes a CPU minute, with ``laplace`` and outcomes that are not
+normal several: these then enter round by round, because stays as rows are padded to the longest.
 """
 
 import json
@@ -15,6 +15,8 @@ import numpy as np
 import hrprob
 from hrprob.estimation.likelihood_ratio.paths import Paths, log_ratio_paths
 from hrprob.models import Setting, Stays, model_for_noise
+from hrprob.numerics.row_sums import capacity_for
+from hrprob.observations import Rounds
 from hrprob.simulation.data_sets import Truths, gather, gather_blocks
 
 FIRST, LAST = 10, 10_000
@@ -31,29 +33,42 @@ NOISES = {
     "mixture": hrprob.Mixture(),
     "truncated-normal": hrprob.TruncatedNormal(3.0, 0.05),
 }
-LAPLACE = {"kind": "laplace", "engine": {"kind": "laplace", "points": 0}, "draws": 64, "refit": 1.5}
-# Rows that the predictive `laplace` follows at most: a fit costs as much as all earlier rows.
-LAPLACE_ROWS = 1024
+PREDICTIVES = {
+    "glse": "glse",
+    "laplace": {"kind": "laplace", "engine": {"kind": "laplace", "points": 0}, "draws": 64, "refit": 1.5},
+}
 RECORD = Path(__file__).parents[2] / "experiments" / "reference" / "quoted" / "anytime.json"
 # Most rounds of a stay that enter, a stopping rule; more users than LAST rounds take on any of these designs.
 CAP, USERS = 16, 8192
 
 
-def missed(noise: str, design: str, sets: int, laplace_sets: int, seed: int = 7, users: int = USERS) -> dict:
+def missed(noise: str, design: str, predictives=("glse", "laplace"), sets: int = 1024, seed: int = 7) -> dict:
     """Return how often each predictive's set ever missed the truth, with the sizes that were played."""
     problem = hrprob.Problem(noise=NOISES[noise])
     model, setting = model_for_noise(problem.noise), Setting(problem.dimension)
     truths = Truths(np.tile(problem.theta, (sets, 1)), np.tile(problem.phi, (sets, 1)))
-    options = {"users": users, "seed": seed, "cap": CAP, "enough": LAST, "singles": noise != "normal"}
-    several = {"glse": ("glse", None, sets), "laplace": (LAPLACE, LAPLACE_ROWS, laplace_sets)}
-    found: dict[str, list] = {name: [] for name in several}
+    options = {"users": USERS, "seed": seed, "cap": CAP, "enough": LAST, "singles": noise != "normal"}
+    found: dict[str, list] = {name: [] for name in predictives}
     for block in gather_blocks(problem, DESIGNS[design], truths, **options):
         data = block.of_kind(model.data)
-        for name, (predictive, rows, most) in several.items():
-            if sum(len(paths.rounds) for paths in found[name]) < most:
-                some = type(data)(*(np.asarray(leaf)[:, :rows] for leaf in data))
-                found[name].append(log_ratio_paths(predictive, some, model, setting, *block.truths))
-    return {name: _summary(paths) for name, paths in found.items() if paths}
+        for name in predictives:
+            some = first_rounds(data) if name == "laplace" else data
+            found[name].append(log_ratio_paths(PREDICTIVES[name], some, model, setting, *block.truths))
+    return {name: _summary(paths) for name, paths in found.items()}
+
+
+def first_rounds(data: Stays | Rounds) -> Stays | Rounds:
+    """Return the first LAST rounds of several data sets: single outcomes one per row, stays up to the row that completes them.
+
+    Stays are cut to a multiple of 256 rows, so that blocks share a program; rows beyond LAST rounds are not looked at.
+    """
+    if isinstance(data, Stays):
+        most = int((np.cumsum(data.rounds, axis=1) < LAST).sum(axis=1).max()) + 1
+        return Stays(*(np.asarray(leaf)[:, : capacity_for(most)] for leaf in data))
+    there = np.asarray(data.weight) > 0
+    x = [np.repeat(own, some.sum(axis=1), axis=0)[:LAST] for own, some in zip(data.x, there, strict=True)]
+    r = np.stack([own[some][:LAST] for own, some in zip(data.r, there, strict=True)])
+    return Rounds(np.stack(x), r[..., None], np.ones((*r.shape, 1)))
 
 
 def _summary(several: list[Paths]) -> dict:
@@ -115,14 +130,13 @@ def _mean_and_se(values) -> dict:
     return {"mean": float(np.mean(values)), "se": float(np.std(values, ddof=1) / len(values) ** 0.5)}
 
 
-def record_case(case: str, sets: int = 1024) -> None:
+def record_case(case: str) -> None:
     """Play one case, NOISE/DESIGN/PREDICTIVE, and put it into the record."""
     noise, design, predictive = case.split("/")
-    # Users are the same however many come after them.
-    alone = {"laplace": {"laplace_sets": sets, "users": LAPLACE_ROWS}, "glse": {"laplace_sets": 0}}[
-        predictive
-    ]
-    put_case(case, missed(noise, design, sets, **alone)[predictive])
+    begin = time.process_time()
+    found = missed(noise, design, [predictive])[predictive]
+    print(case, found, f"{time.process_time() - begin:.0f} CPU s", flush=True)
+    put_case(case, found)
 
 
 def put_case(case: str, found: dict) -> None:
@@ -145,7 +159,7 @@ def anytime(folder=None, sets: int = 1024) -> dict:
         found[noise] = {}
         for design in DESIGNS:
             begin = time.process_time()
-            found[noise][design] = missed(noise, design, sets, laplace_sets=sets)
+            found[noise][design] = missed(noise, design, sets=sets)
             print(noise, design, found[noise][design], f"{time.process_time() - begin:.0f} CPU s", flush=True)
     return found
 

@@ -45,6 +45,34 @@ def suite_problems(recorded):
     return table([*header, *(f"`{policy}`" for policy in shown)], rows)
 
 
+# HR-UCB by the width of its sets: those with a claim to a proof first.
+WIDTHS = (
+    "hr-ucb-likelihood-ratio",
+    "hr-ucb-paper",
+    "hr-ucb-corrected",
+    "hr-ucb-from-bounds",
+    "hr-ucb-released",
+    "hr-ucb-calibrated",
+    "hr-ucb-exact",
+)
+
+
+def suite_widths(recorded):
+    """Return the regrets of HR-UCB with each width, by problem; a random choice for comparison."""
+    shown = (*WIDTHS, "random")
+    rows = [
+        [
+            f"`{name}`",
+            *(
+                with_error(problem["regret"][policy]) if policy in problem["regret"] else UNRECORDED
+                for policy in shown
+            ),
+        ]
+        for name, problem in recorded["suite"]["values"]["problems"].items()
+    ]
+    return table(["problem", *(f"`{policy}`" for policy in shown)], rows)
+
+
 def _ranks(values):
     return [
         [
@@ -257,6 +285,7 @@ BLOCKS = {
     "growth": growth,
     "suite-problems": _recorded("suite", suite_problems),
     "suite-ranks": _recorded("suite", suite_ranks),
+    "suite-widths": _recorded("suite", suite_widths),
     "held-out-ranks": _recorded("held-out", held_out_ranks),
     "coverage": _recorded("coverage", coverage),
     "forgetting": _recorded("forgetting", forgetting),

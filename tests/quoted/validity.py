@@ -1,5 +1,10 @@
-"""What the promise of the likelihood-ratio set costs: regret and growth, in the paper's setting and on `one-set`."""
+"""What the promise of the likelihood-ratio set costs: regret and growth, in the paper's setting and on `one-set`.
 
+Beside it, on the same problems, the variants of Thompson sampling. ``python -m tests.quoted.validity`` plays these alone (four CPU
+minutes) and records them; `python -m tests.quoted texts` then rewrites the texts.
+"""
+
+import json
 from pathlib import Path
 
 import hrprob
@@ -19,6 +24,13 @@ POLICIES = {
     "random": hrprob.Random(),
 }
 SIZES = {"paper": (29_001, 20), "one-set": (10_000, 40)}
+VARIANTS = {
+    "thompson": hrprob.Thompson(),
+    "feel-good-variance-aware": hrprob.FeelGoodThompson(variance_aware=True),
+    "ensemble-sampling": hrprob.EnsembleSampling(),
+}
+VARIANT_SIZE = 5_000, 20
+RECORD = Path(__file__).parents[2] / "experiments" / "reference" / "quoted" / "validity.json"
 
 
 def problems() -> dict:
@@ -29,12 +41,27 @@ def problems() -> dict:
 
 def validity(folder=None) -> dict:
     """Return last regrets, ratios to the likelihood-ratio set, and whether its regret is sublinear, by problem."""
-    return {name: summary(play(name, problem, POLICIES)) for name, problem in problems().items()}
+    found = {name: summary(play(problem, POLICIES, *SIZES[name])) for name, problem in problems().items()}
+    return found | {"variants": variants()}
 
 
-def play(name: str, problem, policies: dict):
+def variants() -> dict:
+    """Return the last regrets of the variants of Thompson sampling, and their ratios to Thompson's, by problem."""
+    found = {}
+    for name, problem in problems().items():
+        last = play(problem, VARIANTS, *VARIANT_SIZE).isel(user=-1)
+        found[name] = {"users": VARIANT_SIZE[0], "trials": VARIANT_SIZE[1], "regret": {}, "ratio": {}}
+        for policy in VARIANTS:
+            values = last.sel(policy=policy).values
+            ratio = ratio_of_means(values, last.sel(policy="thompson").values)
+            found[name]["regret"][policy] = mean_and_se(values)
+            found[name]["ratio"][policy] = {"mean": ratio.mean, "low": ratio.low, "high": ratio.high}
+        print(name, found[name], flush=True)
+    return found
+
+
+def play(problem, policies: dict, users: int, trials: int):
     """Return the regrets of policies, every fiftieth user."""
-    users, trials = SIZES[name]
     return hrprob.simulate(problem, policies, users=users, trials=trials, seed=0, keep=50).regret
 
 
@@ -49,12 +76,27 @@ def summary(run) -> dict:
         "sublinear": {},
     }
     for policy, values in last.items():
-        found["regret"][policy] = {
-            "mean": float(values.mean()),
-            "se": float(values.std(ddof=1) / len(values) ** 0.5),
-        }
+        found["regret"][policy] = mean_and_se(values)
         ratio = ratio_of_means(values, last["likelihood-ratio"])
         found["ratio"][policy] = {"mean": ratio.mean, "low": ratio.low, "high": ratio.high}
         growth = sublinear(run.user.values, run.sel(policy=policy).values, run.sel(policy="random").values)
         found["sublinear"][policy] = growth.verdict
     return found
+
+
+def mean_and_se(values) -> dict:
+    """Return the mean over trials and its standard error."""
+    return {"mean": float(values.mean()), "se": float(values.std(ddof=1) / len(values) ** 0.5)}
+
+
+def record_variants() -> None:
+    """Play the variants of Thompson sampling and put them into the record."""
+    from tests.quoted.sources import rounded
+
+    content = json.loads(RECORD.read_text(encoding="utf-8"))
+    content["values"]["variants"] = rounded(variants())
+    RECORD.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    record_variants()

@@ -122,7 +122,7 @@ class PosteriorPredictive(Predictive[PosteriorState]):
                     belief = fit_engine(self.engine, target, pad(rows), key)
                     due = self._next_fit(state.rows)
                     state = PosteriorState(state.rows, due, *self._draw(target, belief, state.rows))
-        return state, jnp.asarray(np.concatenate(log_q) if log_q else np.zeros(0))
+            return state, jnp.asarray(np.concatenate(log_q) if log_q else np.zeros(0))
 
     def absorb_sets(self, data: Data, model: Model, setting: Setting) -> jax.Array:
         """Return ln q of every row of several data sets, side by side in one program: (sets, rows).
@@ -135,11 +135,11 @@ class PosteriorPredictive(Predictive[PosteriorState]):
         wide = _padded(data, capacity_for(rows + _WINDOW))
         with double_precision():
             first, count, fits = self._windows(rows)
-            each = _windows_of_sets(self, self._target(model, setting), wide, first, count, fits)
-        log_q = np.full((data.x.shape[0], rows + _WINDOW), 0.0)
-        for number, (start, length) in enumerate(zip(first, count, strict=True)):
-            log_q[:, start : start + length] = np.asarray(each[:, number, :length])
-        return jnp.asarray(log_q[:, :rows])
+            each = np.asarray(_windows_of_sets(self, self._target(model, setting), wide, first, count, fits))
+            windows = zip(range(len(first)), count, strict=True)
+            return jnp.asarray(
+                np.concatenate([each[:, number, :length] for number, length in windows], axis=1)
+            )
 
     def _windows(self, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the windows of rows between two fits: the first row, how many, and whether a fit comes before it."""
