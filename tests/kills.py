@@ -7,13 +7,15 @@
 Every command is played without interruption first. Then, ``--times`` times: it is started, killed (−9, all its
 processes) at one to three random moments, each time repeated with ``--resume``, until it ends; all arrays of the result
 must be the same, to the bit, and nothing else may be left. ``--signals`` times each it gets SIGTERM or
-SIGINT, and must end with exit code 143 or 130.
+SIGINT before it is done, and must end with exit code 143 or 130.
 
 The configurations are small, chunks are written as soon as they are finished, the suite has three policies and the
 diagnosis the diagnostics that share data sets, on few of them. A command is a fork of this process, which has imported
-everything, drawn a figure and computed nothing (figures are drawn in it, not in a process of their own): moments are those of the work, not of the imports. All commands share the
-programs that the first ones compile. Prints a line per command, and writes what was counted to the file that ``--record``
-names, where it replaces the command's earlier count; the exit code is 1 if anything differs.
+everything, drawn a figure and computed nothing: moments are those of the work, not of the imports. Figures are drawn in
+it, not in a process of their own, and coarsely. All commands share the programs that the first ones compile. Prints a
+line per command, and writes what was counted to the file that ``--record`` names, where it replaces the command's earlier
+count (with ``--times 0`` only that of signals, with ``--signals 0`` only that of kills); the exit code is 1 if anything
+differs.
 """
 
 import argparse
@@ -96,10 +98,11 @@ class Child:
     """A command in a process group of its own."""
 
     def __init__(self, folder, arguments):
-        self.said = Path(folder, "stderr.txt")
+        self.said, self.done = Path(folder, "stderr.txt"), Path(folder, "done.txt")
+        self.done.unlink(missing_ok=True)
         self.process = os.fork()
         if not self.process:
-            run_in_child(folder, self.said, arguments)
+            run_in_child(folder, self.said, self.done, arguments)
         # Here too: it may be killed before it has done so itself.
         with contextlib.suppress(OSError):
             os.setpgid(self.process, self.process)
@@ -115,8 +118,12 @@ class Child:
                 return None
             time.sleep(0.005)
 
+    def had_ended(self, moment):
+        """Say whether the command was done at this moment; its process may end a little later."""
+        return self.done.exists() and int(self.done.read_text() or moment) < moment
 
-def run_in_child(folder, said, arguments):
+
+def run_in_child(folder, said, done, arguments):
     """Become the command; never return."""
     try:
         os.setpgid(0, 0)
@@ -129,11 +136,15 @@ def run_in_child(folder, said, arguments):
         code = 0
     except SystemExit as ended:
         code = ended.code or 0
+    except KeyboardInterrupt:
+        code = 130
     except BaseException:
         import traceback
 
         traceback.print_exc()
         code = 1
+    if code == 0:
+        done.write_text(str(time.monotonic_ns()))
     os._exit(code)
 
 
@@ -150,6 +161,7 @@ def make_smaller():
 
     hrprob.comparison.play.problems = problems
     plot.save_in_background = save_here
+    Figure.savefig = save_coarsely(Figure.savefig)
     hrprob.diagnostics.experiment.QUICK = SIZES
     hrprob.diagnostics.runner.make_diagnostics = lambda written: make_diagnostics(DIAGNOSTICS)
 
@@ -180,15 +192,27 @@ def belongs_together(out):
     return files - {"manifest.json"} == set(facts["sha256"])
 
 
-def kill_and_resume(folder, command, seconds, rng, wanted):
+class Pace:
+    """How long a command takes: the shortest time that was seen, since other work makes it longer."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def see(self, began):
+        self.seconds = min(self.seconds, time.perf_counter() - began)
+
+
+def kill_and_resume(folder, command, pace, rng, wanted):
     """Return whether a command killed and resumed left the wanted arrays and nothing else, and how often it was killed."""
     place = Path(tempfile.mkdtemp(dir=folder))
     out, options, kills, most = place / "out", [], 0, rng.choice((1, 1, 1, 2, 3))
     while True:
+        began = time.perf_counter()
         child = start(folder, command, out, *options)
-        code = child.wait(rng.uniform(0.0, seconds) if kills < most else None)
+        code = child.wait(rng.uniform(0.0, pace.seconds) if kills < most else None)
         if code == 0 and not kills:
             # It ended before its moment came.
+            pace.see(began)
             shutil.rmtree(out)
             continue
         if code is not None:
@@ -206,56 +230,71 @@ def kill_and_resume(folder, command, seconds, rng, wanted):
     return good, kills
 
 
-def stop(folder, command, seconds, rng, number):
+def stop(folder, command, pace, rng, number):
     """Return whether a command that gets a signal ends as it should; None if it ended before."""
     place = Path(tempfile.mkdtemp(dir=folder))
+    began = time.perf_counter()
     child = start(folder, command, place / "out")
-    code = child.wait(rng.uniform(0.2 * seconds, seconds))
+    code = child.wait(rng.uniform(0.1, 0.9) * pace.seconds)
+    moment = time.monotonic_ns()
     if code is None:
         os.kill(child.process, number)
         code = child.wait()
-    ended = (place / "out").exists()
+    else:
+        pace.see(began)
     shutil.rmtree(place)
-    if code == 0 and ended:
+    # A command that goes on to its end in spite of the signal has not ended before.
+    if code == 0 and child.had_ended(moment):
         return None
     if code not in ENDS[number]:
         print(f"{command[0]}: signal {number}, exit code {code}; {child.said.read_text()}", file=sys.stderr)
     return code in ENDS[number]
 
 
+def stop_often(folder, command, pace, rng, times):
+    """Return how it ended each time, for so many signals of every kind, and how often it had ended before one."""
+    ends, before = [], 0
+    while len(ends) < times * len(ENDS):
+        one = stop(folder, command, pace, rng, list(ENDS)[len(ends) % len(ENDS)])
+        if one is None:
+            before += 1
+        else:
+            ends.append(one)
+    return ends, before
+
+
 def series(folder, name, asked, rng):
     """Play the series of one command, print its line, and return what was counted."""
     command = COMMANDS[name]
-    # Twice: the first compiles, and the second says how long it takes.
+    pace = Pace(float("inf"))
+    # Twice: the first may have to compile.
     for turn in range(2):
         began = time.perf_counter()
         child = start(folder, command, folder / f"{name}-{turn}")
         assert child.wait() == 0, child.said.read_text()
-        seconds = time.perf_counter() - began
+        pace.see(began)
     wanted = arrays(folder / f"{name}-0")
     same = wanted == arrays(folder / f"{name}-1")
-    found = [kill_and_resume(folder, command, seconds, rng, wanted) for _ in range(asked.times)]
-    ends = [stop(folder, command, seconds, rng, kind) for kind in ENDS for _ in range(asked.signals)]
-    ended = [one for one in ends if one is not None]
-    counts = {
-        "repeated to the same bits": same,
-        "killed and resumed": len(found),
-        "with the same bits": sum(good for good, _ in found),
-        "kills": sum(kills for _, kills in found),
-        "stopped": len(ended),
-        "with the right exit code": sum(ended),
-        "ended before": len(ends) - len(ended),
-        "arrays": len(wanted),
-    }
-    print(f"{name} ({seconds:.1f} s): {counts}", flush=True)
+    counts = {"repeated to the same bits": same, "arrays": len(wanted)}
+    if asked.times:
+        found = [kill_and_resume(folder, command, pace, rng, wanted) for _ in range(asked.times)]
+        counts["killed and resumed"] = len(found)
+        counts["with the same bits"] = sum(good for good, _ in found)
+        counts["kills"] = sum(kills for _, kills in found)
+    if asked.signals:
+        ends, before = stop_often(folder, command, pace, rng, asked.signals)
+        counts["stopped"] = len(ends)
+        counts["with the right exit code"] = sum(ends)
+        counts["ended before"] = before
+    print(f"{name} ({pace.seconds:.1f} s): {counts}", flush=True)
     return counts
 
 
 def is_good(counts):
     return (
         counts["repeated to the same bits"]
-        and counts["with the same bits"] == counts["killed and resumed"]
-        and counts["with the right exit code"] == counts["stopped"]
+        and counts.get("with the same bits") == counts.get("killed and resumed")
+        and counts.get("with the right exit code") == counts.get("stopped")
     )
 
 
@@ -273,11 +312,24 @@ def save_here():
     yield plot.save
 
 
+def save_coarsely(savefig):
+    """Return what saves a figure with few dots, and no SVG: drawing would be most of the work."""
+
+    def save(figure, path, **options):
+        # Backends are loaded by drawing to no file.
+        if isinstance(path, Path) and path.suffix == ".svg":
+            path.write_text("<svg/>")
+        else:
+            savefig(figure, path, dpi=20, **options)
+
+    return save
+
+
 def write_record(file, name, counts):
-    """Put the counts of a command into a file, beside those of others."""
+    """Put the counts of a command into a file, beside those of others; what was not asked for stays."""
     facts = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     facts["command"], facts["hrprob"] = "python -m tests.kills", hrprob.__version__
-    facts.setdefault("counts", {})[name] = counts
+    facts.setdefault("counts", {}).setdefault(name, {}).update(counts)
     file.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
@@ -288,6 +340,8 @@ def main():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
+    # A shell that starts this in the background has it ignore Ctrl-C, and commands respect that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp())
     (folder / "run.toml").write_text(CONFIGURATION)
     (folder / "sweep.toml").write_text(CONFIGURATION.replace("3000", "500") + SWEEP)

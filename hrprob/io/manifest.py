@@ -105,7 +105,7 @@ def read_manifest(folder: Path) -> dict[str, Decoded]:
     except (OSError, ValueError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise InvalidInput("DIR", f"must have a {MANIFEST} that can be read", str(folder), reason) from None
-    tables = (facts, *(facts.get(name, {}) for name in ("versions", "sha256"))) if facts else ()
+    tables = [facts.get(name, {}) for name in ("versions", "sha256")] if isinstance(facts, dict) else [None]
     if not facts or not all(isinstance(table, dict) for table in tables):
         remedy = "it is no table of facts; play it again"
         raise InvalidInput("DIR", f"must have a {MANIFEST} of hrprob", str(folder), remedy)

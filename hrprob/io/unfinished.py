@@ -20,7 +20,7 @@ from hrprob._core.types import Decoded
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment
 
-__all__ = ["check_same_plan", "differences", "fingerprint", "unfinished", "versions"]
+__all__ = ["check_same_plan", "differences", "fingerprint", "has_chunks", "unfinished", "versions"]
 
 _PLAN = "plan.json"
 # Differences that are shown of two plans.
@@ -64,13 +64,17 @@ def unfinished(
     try:
         yield folder
     except BaseException as error:
-        chunks = [path for path in folder.rglob("*") if path.is_file() and path.name != _PLAN]
-        if isinstance(error, InvalidInput) or not chunks:
+        if isinstance(error, InvalidInput) or not has_chunks(folder):
             shutil.rmtree(folder, ignore_errors=True)
         else:
             error.add_note("what was finished is kept: the same command with --resume goes on from there")
         raise
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_chunks(folder: Path) -> bool:
+    """Say whether anything beside the plan is in a folder of :func:`unfinished`."""
+    return any(path.is_file() and path.name != _PLAN for path in folder.rglob("*"))
 
 
 def fingerprint(plan: object) -> str:

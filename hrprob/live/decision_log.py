@@ -101,7 +101,7 @@ def well_formed(field: str, path: str | Path) -> Iterator[None]:
         yield
     except InvalidInput:
         raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         why = f"it is damaged, or was not written by hrprob ({type(error).__name__}: {error})"
         raise InvalidInput(field, "must be as hrprob writes it", str(path), why) from None
 

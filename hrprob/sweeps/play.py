@@ -32,7 +32,7 @@ from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment, read_manifest, write_manifest
 from hrprob.io.staging import reserved, staged_at
-from hrprob.io.unfinished import check_same_plan, fingerprint, unfinished
+from hrprob.io.unfinished import check_same_plan, fingerprint, has_chunks, unfinished
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.scheduling.opening import open_scheduler
@@ -193,9 +193,10 @@ def run_sweep(
         unfinished(destination, plan, resume=resume) as finished,
         staged_at(destination, "sweep") as folder,
     ):
+        begun = has_chunks(finished)
         files = SweepFiles(finished, layout, mark)
         if resume:
-            _take_over(files, destination, plan, mark)
+            _take_over(files, destination, plan, mark, begun)
         with open_scheduler(scheduler, modules=modules, prepare=prepare) as opened:
             _play_unfinished(layout, files, opened, ChunkStores(finished / "chunks", mark), progress)
         files.put_into(folder)
@@ -236,10 +237,12 @@ def _check_policies(layout: Layout) -> None:
                     raise InvalidInput(error.field, error.must, error.got, remedy) from None
 
 
-def _take_over(files: SweepFiles, destination: Path, plan: Mapping[str, Decoded], mark: str) -> None:
-    """Use what an earlier result of the same sweep has; refuse one of another sweep."""
+def _take_over(
+    files: SweepFiles, destination: Path, plan: Mapping[str, Decoded], mark: str, begun: bool
+) -> None:
+    """Use what an earlier result of the same sweep has; refuse one of another sweep, unless it was about to be replaced."""
     facts = read_manifest(destination) if destination.is_dir() else {}
-    if facts:
+    if facts and not (begun and facts.get("fingerprint") != mark):
         check_same_plan(plan, facts, destination)
         if facts.get("fingerprint") == mark:
             files.take_over(destination, facts.get("sha256", {}))

@@ -2,13 +2,13 @@
 
 ::
 
-    python -m tests.fuzz [--inputs 1000000] [--played 2500] [--seed 0] [--minutes 60] [--processes N] [--record FILE] [READER ...]
+    python -m tests.fuzz [--inputs 1000000] [--played 3000] [--seed 0] [--minutes 60] [--processes N] [--record FILE] [READER ...]
 
 A reader may accept an input or refuse it with :class:`~hrprob._core.errors.InvalidInput`, the error that becomes exit
 code 2. Anything else is printed with the number that repeats it (``--from NUMBER --inputs 1 --played 0 READER``): another
 exception, a NaN that was accepted, more than 20 seconds. ``--played`` configurations are played against a plain
 loop, as far as they are accepted. The exit code is 1 if anything was found. ``--minutes`` ends it earlier; what was done
-is printed, and written to the file that ``--record`` names, beside what it has of other seeds, while the command runs.
+is printed, and written to the file that ``--record`` names while the command runs; what the file has of other readers stays.
 """
 
 from __future__ import annotations
@@ -56,11 +56,21 @@ class Record:
 
     def __init__(self, asked: argparse.Namespace) -> None:
         self.began, self.file, self.failures = time.perf_counter(), asked.record, []
+        self.earlier = self._earlier(asked)
         self.ends: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         self.seconds: collections.Counter[str] = collections.Counter()
         self.command = (
             f"python -m tests.fuzz --inputs {asked.inputs} --played {asked.played} --seed {asked.seed}"
         )
+
+    @staticmethod
+    def _earlier(asked: argparse.Namespace) -> dict[str, dict[str, float]]:
+        """Return what the file has of readers that get no input now."""
+        if asked.record is None or not asked.record.exists():
+            return {}
+        now = {*asked.readers, *([PLAYED] if asked.played else [])}
+        readers = json.loads(asked.record.read_text(encoding="utf-8"))["readers"]
+        return {name: ends for name, ends in readers.items() if name not in now}
 
     def add(self, found: Found) -> None:
         self.ends[found.name] += found.ends
@@ -73,16 +83,19 @@ class Record:
             self.file.write_text(json.dumps(self.facts(), indent=1) + "\n", encoding="utf-8")
 
     def facts(self) -> dict[str, object]:
-        readers = {
+        readers = self.earlier | {
             name: dict(sorted(ends.items())) | {"seconds": round(self.seconds[name], 2)}
             for name, ends in sorted(self.ends.items())
         }
+        counts = {
+            name: sum(count for end, count in ends.items() if end != "seconds")
+            for name, ends in readers.items()
+        }
         return {
-            "command": "python -m tests.fuzz",
+            "command": self.command,
             "hrprob": hrprob.__version__,
-            "seeds": self.seeds,
-            "inputs": sum(ends.total() for name, ends in self.ends.items() if name != PLAYED),
-            "processor_seconds": round(self.seconds.total()),
+            "inputs": sum(count for name, count in counts.items() if name != PLAYED),
+            "processor_seconds": round(sum(ends["seconds"] for ends in readers.values())),
             "failures": self.failures,
             "readers": readers,
         }
@@ -91,7 +104,7 @@ class Record:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("readers", nargs="*", default=list(READERS))
-    for name, default in (("inputs", 1_000_000), (PLAYED, 2500), ("seed", 0), ("processes", os.cpu_count())):
+    for name, default in (("inputs", 1_000_000), (PLAYED, 3000), ("seed", 0), ("processes", os.cpu_count())):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--minutes", type=float, default=60.0)

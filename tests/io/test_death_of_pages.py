@@ -1,4 +1,4 @@
-"""Comparisons, suites, reproductions, checks and theories that die at any file operation: the old result or the new one, whole."""
+"""Comparisons, suites, reproductions, checks, theories and frontiers that die at any file operation: the old result or the new one, whole."""
 
 import contextlib
 import json
@@ -10,6 +10,7 @@ import xarray
 import hrprob
 from hrprob.comparison import folders
 from hrprob.comparison import play as suite
+from hrprob.comparison.frontier import report as inference
 from hrprob.comparison.report import ComparisonReport
 from hrprob.estimation.posterior.engines import make_engine
 from hrprob.fitting.checks import page as checking
@@ -130,3 +131,18 @@ def test_a_theory(tmp_path, monkeypatch):
         theory.write_theory(out, quick=True, seed=seed)
 
     die_at_every_operation(tmp_path, play, 8)
+
+
+def test_a_frontier(tmp_path, monkeypatch, experiment):
+    monkeypatch.setattr(inference, "frontier", lambda *given, seed, **options: seed)
+    monkeypatch.setattr(inference, "to_plain", lambda seed: {"seed": seed})
+    monkeypatch.setattr(
+        inference, "_write_page", lambda folder, seed: (folder / "report.html").write_text("page")
+    )
+    monkeypatch.setattr(inference, "write_netcdf", lambda seed, path: path.write_text(str(seed)))
+    monkeypatch.setattr("hrprob.plot.frontier", lambda seed: seed)
+
+    def play(out, seed, resume):
+        inference.write_frontier(experiment.replace(seed=seed), out)
+
+    die_at_every_operation(tmp_path, play, 8, lambda facts: facts["configuration"]["run"]["seed"])

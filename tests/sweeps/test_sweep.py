@@ -17,6 +17,7 @@ from hrprob.sweeps import play
 from hrprob.sweeps.design import make_design
 from hrprob.sweeps.play import run_sweep
 from tests.io.dying import dying
+from tests.io.test_death import seed_of_result
 from tests.sweeps.example import FIELDS, POLICIES, PROBLEM, SIZES, Elsewhere
 
 
@@ -177,14 +178,20 @@ def dies(tmp_path, stored, monkeypatch):
 
     begin(tmp_path / "whole")
     wanted = files_of(tmp_path / "whole")
+    run_sweep(experiment.replace(seed=4), design, tmp_path / "earlier", scheduler=Elsewhere(stored))
 
-    def die(moment):
+    def die(moment, earlier=False):
         out, survived = tmp_path / str(moment) / "out", False
+        if earlier:
+            shutil.copytree(tmp_path / "earlier", out)
         with dying(after=moment):
             begin(out)
             survived = True
+        assert out.exists() or not earlier
         if out.exists():
-            assert files_of(out) == wanted
+            # All of it is of one sweep, the earlier or the new one.
+            assert seed_of_result(out) in ((3, 4) if earlier else (3,))
+            assert earlier or files_of(out) == wanted
         begin(out, resume=True)
         assert files_of(out) == wanted
         assert [path.name for path in out.parent.iterdir()] == ["out"]
@@ -196,11 +203,13 @@ def dies(tmp_path, stored, monkeypatch):
 
 def test_a_sweep_that_dies_at_a_file_operation(dies):
     assert [dies(moment) for moment in (3, 70)] == [False, False]
+    assert not dies(70, earlier=True)
 
 
 @pytest.mark.study
-def test_a_sweep_that_dies_at_any_file_operation(dies):
-    assert next(moment for moment in itertools.count() if dies(moment)) > 70
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_sweep_that_dies_at_any_file_operation(dies, earlier):
+    assert next(moment for moment in itertools.count() if dies(moment, earlier)) > 70
 
 
 def test_points_are_compared(folder):

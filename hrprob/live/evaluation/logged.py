@@ -58,6 +58,10 @@ class LoggedStays:
         if bad.size:
             remedy = f"round {bad[0] + 1}; it is the probability with which the action was chosen"
             raise InvalidInput("propensity", "must lie in (0, 1]", self.propensity[bad[0]], remedy)
+        bad = np.flatnonzero(~np.isfinite(self.outcome))
+        if bad.size:
+            remedy = f"round {bad[0] + 1}; leave out rounds whose outcome is not known"
+            raise InvalidInput("outcome", "must be a finite number", self.outcome[bad[0]], remedy)
         served = self.contexts[self.owner, self.action]
         if not np.all(np.isfinite(served)):
             row = int(np.flatnonzero(~np.all(np.isfinite(served), axis=-1))[0])
