@@ -70,7 +70,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 COMMAND = Command(
     "evaluate",
-    "estimate a policy's lifetime or reward from rounds that somebody else served",
+    "estimate a policy's lifetime or reward from rounds that somebody else served; writes no file (--json prints all numbers)",
     _add_arguments,
     _run,
     less_memory="a shorter log",

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from hrprob.cli.jax_setup import prepare_jax
-from hrprob.cli.printing import loading, print_result, printer, progress_printer
+from hrprob.cli.printing import loading, print_answer, print_result, printer, progress_printer
 from hrprob.cli.shared import (
     SIZES,
     Command,
@@ -22,8 +22,6 @@ from hrprob.cli.shared import (
 )
 
 __all__ = ["COMMAND"]
-
-_MARKS = {True: "✓", False: "✗", None: "·"}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +63,7 @@ def _run(arguments: argparse.Namespace) -> None:
         from hrprob.comparison.frontier.report import to_plain, write_frontier
         from hrprob.comparison.frontier.summary import frontier_table, verdicts_in_words
         from hrprob.io import config
+        from hrprob.io.verdicts import conclude_words
 
         experiment = config.read(arguments.file)
     given = {name: getattr(arguments, name) for name in SIZES if getattr(arguments, name) is not None}
@@ -82,10 +81,10 @@ def _run(arguments: argparse.Namespace) -> None:
         )
     say = printer(arguments)
     say(frontier_table(result).in_columns())
-    say("")
-    for good, words in verdicts_in_words(result):
-        say(f"  {_MARKS[good]} {words}")
-    say(f"\nreport in {Path(out, 'report.html')}")
+    answer = conclude_words(
+        verdicts_in_words(result), "Do intervals from a policy's own data cover?", "kinds of intervals"
+    )
+    print_answer(say, answer, Path(out, "report.html"))
     if arguments.json:
         print_result(arguments, out, to_plain(result))
 

@@ -8,12 +8,18 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hrprob.simulation.progress import print_line
+
+if TYPE_CHECKING:
+    from hrprob.io.verdicts import Answer
 
 __all__ = [
     "loading",
     "note",
+    "print_answer",
     "print_json",
     "print_result",
     "print_text",
@@ -48,6 +54,14 @@ def print_result(
     """Print the result of a command as JSON, if ``--json`` was given: its folder, its numbers, and notes on them."""
     if arguments.json:
         print_json({"out": None if out is None else str(out), "result": result, "notes": notes or []})
+
+
+def print_answer(say: Callable[[str], None], answer: Answer, page: Path) -> None:
+    """Print an answer, the first clause of at most five verdicts, and the page that has everything."""
+    say("")
+    for line in answer.lines(short=True):
+        say(line)
+    say(f"\nreport in {page}")
 
 
 def printer(arguments: argparse.Namespace) -> Callable[[str], None]:

@@ -20,7 +20,9 @@ __all__ = ["COMMAND"]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="result of `hrprob run`")
+    parser.add_argument(
+        "folder", metavar="DIR", help="result of `hrprob run`, or its manifest.json; nothing is written"
+    )
     parser.add_argument(
         "--tolerance",
         type=float,

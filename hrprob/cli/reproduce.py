@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from hrprob.cli.jax_setup import prepare_jax
-from hrprob.cli.printing import loading, print_result, printer, progress_printer, shows_progress
+from hrprob.cli.printing import loading, print_answer, print_result, printer, progress_printer, shows_progress
 from hrprob.cli.shared import (
     SIZES,
     Command,
@@ -46,7 +46,7 @@ def _run(arguments: argparse.Namespace) -> None:
         from hrprob.reproduce.parts import PANELS
         from hrprob.reproduce.play import reproduce
 
-    say, out = printer(arguments), result_folder(arguments)
+    out = result_folder(arguments)
     with named_as_options("scheduler", *SIZES):
         reproduction = reproduce(
             out,
@@ -61,10 +61,7 @@ def _run(arguments: argparse.Namespace) -> None:
             say=progress_printer(arguments),
             progress=shows_progress(arguments),
         )
-    say("")
-    for line in reproduction.answer.lines():
-        say(line)
-    say(f"\nreport in {Path(out, 'report.html')}")
+    print_answer(printer(arguments), reproduction.answer, Path(out, "report.html"))
     print_result(arguments, out, reproduction.to_dict())
 
 

@@ -7,12 +7,10 @@ import sys
 from pathlib import Path
 
 from hrprob.cli.jax_setup import prepare_jax
-from hrprob.cli.printing import loading, print_result, printer, progress_printer
+from hrprob.cli.printing import loading, print_answer, print_result, printer, progress_printer
 from hrprob.cli.shared import Command, add_json, add_out, add_quiet, named_as_options, result_folder
 
 __all__ = ["COMMAND"]
-
-_MARKS = {True: "✓", False: "✗", None: "·"}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +26,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     with loading(arguments, "the experiments"):
         prepare_jax()
+        from hrprob.io.verdicts import conclude_words
         from hrprob.theory.page import verdicts_in_words
         from hrprob.theory.report import to_plain, write_theory
 
-    say, out = printer(arguments), result_folder(arguments)
+    out = result_folder(arguments)
     with named_as_options("seed"):
         theory = write_theory(
             out,
@@ -40,10 +39,10 @@ def _run(arguments: argparse.Namespace) -> None:
             command=sys.argv,
             say=progress_printer(arguments),
         )
-    say("")
-    for good, words in verdicts_in_words(theory):
-        say(f"  {_MARKS[good]} {words}")
-    say(f"\nreport in {Path(out, 'report.html')}")
+    answer = conclude_words(
+        verdicts_in_words(theory), "Does every inequality of the paper hold?", "inequalities"
+    )
+    print_answer(printer(arguments), answer, Path(out, "report.html"))
     if arguments.json:
         print_result(arguments, out, to_plain(theory))
 

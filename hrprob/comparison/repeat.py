@@ -75,7 +75,7 @@ def repeat(
     Parameters
     ----------
     folder : str or Path
-        A folder that ``hrprob run`` wrote.
+        A folder that ``hrprob run`` wrote, or the manifest.json in it.
     trust : bool
         Whether functions may be imported that the manifest names. Importing runs them.
     tolerance : float
@@ -101,6 +101,7 @@ def repeat(
     True
     """
     check_number("tolerance", tolerance, low=0, remedy="it is a relative difference")
+    folder = Path(folder).parent if Path(folder).name == "manifest.json" else folder
     runs = read(folder)
     facts = runs[0].facts
     if facts.get("job") != "run" or not isinstance(facts.get("configuration"), dict):

@@ -335,5 +335,5 @@ def _levels(beta: ArrayLike, rounds: int) -> np.ndarray:
 
 
 def _too_long(length: float, where: str) -> InvalidInput:
-    remedy = f"{where}; let `scale` divide all contexts by the largest norm: f is a variance for those only"
+    remedy = f"{where}; let `scale` divide all contexts by the largest norm (features in units of their own: standardise, with an intercept): f is a variance for those only"
     return InvalidInput("x", "must have norms of at most 1", float(f"{length:.6g}"), remedy)

@@ -7,10 +7,21 @@ answered *no* if any verdict fails, *yes* if all pass, and *cannot tell* otherwi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["FAILS", "MARKS", "MOST_LINES", "PASSES", "UNDECIDED", "Answer", "Verdict", "conclude"]
+__all__ = [
+    "FAILS",
+    "MARKS",
+    "MOST_LINES",
+    "PASSES",
+    "UNDECIDED",
+    "Answer",
+    "Verdict",
+    "conclude",
+    "conclude_words",
+]
 
 PASSES, FAILS, UNDECIDED = "passes", "fails", "undecided"
 MARKS = {PASSES: "✓", FAILS: "✗", UNDECIDED: "·"}
@@ -34,6 +45,17 @@ class Verdict(NamedTuple):
             f" ({self.detectable})" if self.detectable else ""
         )
 
+    def short(self) -> str:
+        """Return mark, name and the first clause of the statement.
+
+        Examples
+        --------
+        >>> Verdict("Panel a", "passes", "agrees; at user 30000 ours is 812").short()
+        '✓ Panel a: agrees'
+        """
+        clause = re.split(r"; |\. ", self.statement, maxsplit=1)[0].removesuffix(".")
+        return f"{MARKS[self.verdict]} {self.name}: {clause}"
+
 
 class Answer(NamedTuple):
     """The answer to a page's question: yes, no or cannot tell, why, and the verdicts behind it."""
@@ -53,11 +75,12 @@ class Answer(NamedTuple):
         """The others."""
         return self.verdicts[MOST_LINES:]
 
-    def lines(self) -> list[str]:
-        """Return question, answer and at most five verdicts, as lines of text."""
+    def lines(self, *, short: bool = False) -> list[str]:
+        """Return question, answer and at most five verdicts, as lines of text; ``short``: of each its first clause."""
         rest = [f"  and {len(self.folded)} more"] if self.folded else []
         asked = [self.question] if self.question else []
-        return [*asked, self.sentence, *(f"  {verdict}" for verdict in self.shown), *rest]
+        shown = [one.short() if short else str(one) for one in self.shown]
+        return [*asked, self.sentence, *(f"  {one}" for one in shown), *rest]
 
     def to_plain(self) -> dict[str, object]:
         """Return answer and verdicts as plain data."""
@@ -117,6 +140,22 @@ def conclude(
         else f"all {len(verdicts)} {noun} pass"
     )
     return Answer("yes", f"Yes: {number}.", ordered, question)
+
+
+def conclude_words(found: Sequence[tuple[bool | None, str]], question: str, noun: str) -> Answer:
+    r"""Return the answer of findings in words, each good, bad or neither; a name stands before the first colon.
+
+    Examples
+    --------
+    >>> print(*conclude_words([(False, "Lemma 2: a ≤ b: fails. In 3 of 10 trials.")], "Does it hold?", "claims").lines(short=True), sep="\n")
+    Does it hold?
+    No: 1 of 1 claims fails (Lemma 2).
+      ✗ Lemma 2: a ≤ b: fails
+    """
+    ends = {True: PASSES, False: FAILS, None: UNDECIDED}
+    parts = [(good, *words.partition(": ")) for good, words in found]
+    verdicts = [Verdict(name, ends[good], statement) for good, name, _, statement in parts]
+    return conclude(verdicts, question=question, noun=noun)
 
 
 _VERBS = {FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided"), PASSES: ("passes", "pass")}

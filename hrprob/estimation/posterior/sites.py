@@ -90,7 +90,8 @@ def extra_sites(target: Target, data: Data) -> Sites:
     missing = {"theta", "phi"} - set(shapes)
     if missing:
         must = "must sample `theta` and `phi`"
-        raise InvalidInput("model", must, sorted(shapes), "call hrprob.models.priors.sample in its program")
+        remedy = "call hrprob.models.priors.sample in its program; a function for from_numpyro gets them if it names `mean` or `variance`"
+        raise InvalidInput("model", must, sorted(shapes), remedy)
     return tuple((name, shapes[name].shape) for name in sorted(shapes) if name not in ("theta", "phi"))
 
 
