@@ -1,6 +1,9 @@
 """What the manifest says."""
 
+import pytest
+
 import hrprob
+from hrprob._core.errors import InvalidInput
 from hrprob.io import manifest
 from hrprob.io.config import from_data
 from tests.io.example import USERS, load
@@ -23,3 +26,10 @@ def test_without_a_repository_there_is_no_revision(tmp_path, monkeypatch):
     assert manifest._git_revision() is None
     monkeypatch.setenv("PATH", "")
     assert manifest._git_revision() is None
+
+
+@pytest.mark.parametrize("content", ["7", "[]", '"text"', "{}", '{"versions": 1}'])
+def test_a_manifest_that_is_no_table_is_refused(tmp_path, content):
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(InvalidInput, match="it is no table of facts"):
+        manifest.read_manifest(tmp_path)

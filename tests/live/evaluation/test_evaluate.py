@@ -198,3 +198,13 @@ def test_intervals_cover_or_are_refused(name):
         # Refused for nine tenths of the logs and more, or 93 to 97 % of the intervals cover.
         assert found["logs"] < LOGS // 10 or 0.93 <= found["share"] <= 0.97, (method, found)
     assert always is None or always["share"] >= 0.95
+
+
+@pytest.mark.parametrize("outcome", [np.nan, np.inf])
+def test_outcomes_that_are_no_numbers_are_refused(outcome):
+    log = draw_log(np.random.default_rng(1), 5, Case(True, 0.5))
+    outcomes = np.where(np.arange(len(log.outcome)) == 1, outcome, log.outcome)
+    with pytest.raises(InvalidInput, match=r"`outcome` must be a finite number.*round 2"):
+        hrprob.LoggedStays(
+            log.contexts, log.beta, log.lengths, log.action, log.propensity, outcomes, log.left
+        )
