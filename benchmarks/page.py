@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +178,16 @@ def _growth(known: dict[str, Any]) -> str:
         rows.append([name, sizes, " / ".join(_cell(cost) for cost in entry["cpu"]), interval])
     memory = "; ".join(f"{peak:.0f} MB at {int(users)} users" for users, peak in known["memory"].items())
     table = _table(["grown", "sizes", "CPU s", "exponent, 95 % interval"], rows)
-    return f"{table}\n\nPeak memory of 100 trials, each 1000th user kept: {memory}."
+    long = _table(
+        ["4 trials", "users", "CPU s beyond start-up", "peak memory, MB"], list(_long_rows(known["long"]))
+    )
+    return f"{table}\n\nPeak memory of 100 trials, each 1000th user kept: {memory}.\n\n{long}"
+
+
+def _long_rows(known: dict[str, Any]) -> Iterator[list[Any]]:
+    for policy, by_users in known.items():
+        for users, cost in by_users.items():
+            yield [policy, int(users), cost["cpu"], cost["memory"]]
 
 
 def _startup(known: dict[str, Any]) -> str:

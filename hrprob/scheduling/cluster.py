@@ -62,7 +62,7 @@ class DaskScheduler:
         processes: int | None = None,
     ) -> None:
         self._client, self._processes = client, processes
-        self._preparation = Preparation(tuple(modules), os.getcwd(), prepare)
+        self._preparation = Preparation(tuple(modules), os.getcwd(), prepare, processes)
 
     def play(
         self,

@@ -1,9 +1,13 @@
 """What comes back from workers, without any: futures that are made up."""
 
+import os
+from types import SimpleNamespace
+
 import pytest
 
 from hrprob._core.errors import InvalidInput
 from hrprob.io.unfinished import versions
+from hrprob.scheduling import workers
 from hrprob.scheduling.workers import Done, Preparation, play_in_worker
 from hrprob.simulation.tasks import Task
 from tests.sweeps.example import POLICIES, PROBLEM
@@ -52,6 +56,26 @@ def test_a_worker_is_prepared_once(monkeypatch, tmp_path):
         play_in_worker(task, preparation, 3)
     assert played == [3, 3]
     assert _calls == [None]
+
+
+@pytest.mark.parametrize(("cores", "name", "wanted"), [(5, 1, {1, 3}), (5, 2, {0, 2, 4}), (1, 1, None)])
+def test_processes_of_one_machine_share_its_cores(monkeypatch, cores, name, wanted):
+    found = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda process, chosen: found.append(chosen), raising=False)
+    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(name=name))
+    workers._stay_on_own_cores(2)
+    assert found == ([] if wanted is None else [wanted])
+
+
+@pytest.mark.parametrize(("given", "left"), [("65536", None), ("4096", "4096")])
+def test_memory_is_kept_unless_somebody_says_otherwise(monkeypatch, tmp_path, given, left):
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", given)
+    seen = []
+    workers._prepare(
+        Preparation((), str(tmp_path), lambda: seen.append(os.environ.get("MALLOC_TRIM_THRESHOLD_")))
+    )
+    assert seen == [left]
 
 
 _calls = []
