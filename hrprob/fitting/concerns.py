@@ -23,7 +23,15 @@ from hrprob.problem.links.base import is_affine
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
 
-__all__ = ["MOST_PARETO_K", "MOST_RATIO", "MOST_SHIFT", "Concern", "about_draws", "concerns", "restricted"]
+__all__ = [
+    "MOST_PARETO_K",
+    "MOST_RATIO",
+    "MOST_SHIFT",
+    "Concern",
+    "about_draws",
+    "concerns",
+    "restricted",
+]
 
 MOST_SHIFT, MOST_RATIO = 0.15, 1.15
 """Largest error of a mean, in standard deviations, and of a standard deviation, as a factor."""
@@ -56,7 +64,7 @@ class Concern(NamedTuple):
 
 def concerns(posterior: Posterior) -> list[Concern]:
     """Return all concerns: about the draws, the bounds, and the units of the data."""
-    return about_draws(posterior) + _projected(posterior) + restricted(posterior) + _off_scale(posterior)
+    return about_draws(posterior) + restricted(posterior) + _off_scale(posterior)
 
 
 def about_draws(posterior: Posterior) -> list[Concern]:
@@ -75,7 +83,7 @@ def about_draws(posterior: Posterior) -> list[Concern]:
         reasons.append(Concern(words + "and bounds in the same"))
     if posterior.pareto_k is not None:
         reasons += _poorly_weighted(posterior, table)
-    return reasons
+    return reasons + _projected(posterior)
 
 
 def _raise(setting: str) -> str:

@@ -188,6 +188,7 @@ def _verdict_list(verdicts: Sequence[Verdict]) -> str:
     marks = {PASSES: "good", FAILS: "bad", UNDECIDED: ""}
     items = "".join(
         f'<li class="{marks[one.verdict]}"><b>{_escaped(one.name)}</b>{_end_in_words(one)}: {_escaped(one.statement)}'
+        + _escaped(one.advice)
         + (f'<span class="detectable">{_escaped(one.detectable)}</span>' if one.detectable else "")
         + "</li>"
         for one in verdicts

@@ -33,17 +33,22 @@ _LONG = 100
 
 
 class Verdict(NamedTuple):
-    """One conclusion: how it ended, in words, and what could have been detected."""
+    """One conclusion: how it ended, in words, what could have been detected, and what to do about it."""
 
     name: str
     verdict: str
     statement: str
     detectable: str = ""
+    remedy: str = ""  # of what fails; what may decide what is undecided
 
     def __str__(self) -> str:
-        return f"{MARKS[self.verdict]} {self.name}: {self.statement}" + (
-            f" ({self.detectable})" if self.detectable else ""
-        )
+        seen = f" ({self.detectable})" if self.detectable else ""
+        return f"{MARKS[self.verdict]} {self.name}: {self.statement}{seen}{self.advice}"
+
+    @property
+    def advice(self) -> str:
+        """The remedy of what fails, as the end of a line; what decides the undecided is told once, in the answer."""
+        return f". Try: {self.remedy}" if self.remedy and self.verdict == FAILS else ""
 
     def short(self) -> str:
         """Return mark, name and the first clause of the statement.
@@ -83,12 +88,14 @@ class Answer(NamedTuple):
         return [*asked, self.sentence, *(f"  {one}" for one in shown), *rest]
 
     def to_plain(self) -> dict[str, object]:
-        """Return answer and verdicts as plain data."""
+        """Return answer and verdicts as plain data, and the remedies by the names of the verdicts that have one."""
+        keys = ("name", "verdict", "statement", "detectable")
         return {
             "question": self.question,
             "answer": self.answer,
             "sentence": self.sentence,
-            "verdicts": [verdict._asdict() for verdict in self.verdicts],
+            "verdicts": [{key: getattr(one, key) for key in keys} for one in self.verdicts],
+            "remedies": {one.name: one.remedy for one in self.verdicts if one.remedy},
         }
 
 
@@ -102,7 +109,7 @@ def conclude(
     verdicts : sequence of Verdict
         All that count.
     remedy : str
-        What to run to decide what is undecided, as far as it can be.
+        What to run to decide what is undecided, where the verdicts themselves do not say it.
     question : str
         The question, the title of its page.
     noun : str
@@ -129,7 +136,8 @@ def conclude(
             "no", f"No: {'; '.join([why, *([', '.join(rest)] if rest else [])])}.", ordered, question
         )
     if by_end[UNDECIDED]:
-        more = f"; {remedy} may decide" if remedy else ""
+        decisive = list(dict.fromkeys(one.remedy for one in by_end[UNDECIDED] if one.remedy)) or [remedy]
+        more = f"; {'; '.join(decisive)} may decide" if any(decisive) else ""
         why = f"{_counted(len(by_end[UNDECIDED]), UNDECIDED, total)}{_named(by_end[UNDECIDED])}{more}"
         return Answer("cannot tell", f"Cannot tell: nothing fails, but {why}.", ordered, question)
     if not verdicts:

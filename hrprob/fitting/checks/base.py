@@ -37,6 +37,7 @@ __all__ = [
     "CHECKS",
     "ERROR_RATE",
     "FALSE_ALARMS",
+    "NO_PREDICTIONS",
     "TESTED_AT",
     "Check",
     "CheckFigure",
@@ -63,7 +64,8 @@ class Evidence(NamedTuple):
 
     A check with a ``p_value`` fails where that, adjusted for all checks of the page, is below :data:`TESTED_AT`; else
     it passes if ``within`` says that the data exclude a difference that matters, and is undecided otherwise. A check
-    without one fails, passes or is undecided as ``sound`` is False, True or None.
+    without one fails, passes or is undecided as ``sound`` is False, True or None. ``decided_by`` says what may decide it
+    if it is undecided: by default more rounds; nothing ("") where the check does not exist for this model.
     """
 
     statement: str
@@ -71,6 +73,14 @@ class Evidence(NamedTuple):
     p_value: float | None = None
     within: bool = False
     sound: bool | None = None
+    decided_by: str | None = None
+
+
+NO_PREDICTIONS = Evidence(
+    "does not exist for this model: it has unknowns beyond θ and φ, so that its rounds cannot be predicted from those before",
+    decided_by="",
+)
+"""What checks of prequential predictions say where there are none."""
 
 
 class CheckFigure(NamedTuple):
@@ -94,12 +104,15 @@ class Check(abc.ABC, Generic[Result]):
         Checks stand in rising order; those of hrprob's own are below 10.
     quick : bool
         Whether it is part of the quick page, which ``hrprob fit`` makes by itself.
+    remedy : str
+        What to do if it fails.
     """
 
     kind: ClassVar[str]
     title: ClassVar[str]
     order: ClassVar[float] = 10.0
     quick: ClassVar[bool] = True
+    remedy: ClassVar[str] = ""
 
     @abc.abstractmethod
     def compute(self, inputs: CheckInputs) -> Result:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hrprob._core.formatting import format_number, signed
 from hrprob.fitting.checks import drawing
-from hrprob.fitting.checks.base import Check, CheckFigure, Evidence
+from hrprob.fitting.checks.base import NO_PREDICTIONS, Check, CheckFigure, Evidence
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.martingales import Effects, context_weights, effects
 from hrprob.numerics.power import detectable_difference
@@ -75,7 +75,7 @@ class ContextEffects(Check[ContextEffectsResult]):
     def evidence(self, result: ContextEffectsResult) -> Evidence:
         """Return whether anything is off."""
         if result.found is None:
-            return Evidence(drawing.NO_PREDICTIONS)
+            return NO_PREDICTIONS
         found = result.found
         at = found.largest
         largest = f"{signed(self.factor * found.effect[at], self.decimals)} ± {self._written(found.se)}"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "NO_PREDICTIONS",
     "effects_figure",
     "effects_to_plain",
     "plot_ecdf",
@@ -24,10 +23,6 @@ __all__ = [
     "plot_quantiles",
 ]
 
-NO_PREDICTIONS = (
-    "not possible: there are too few rounds, or the model has unknowns beyond θ and φ, so that its rounds cannot be "
-    "predicted from those before"
-)
 # Effects that are drawn at most: the largest.
 _MOST_EFFECTS = 20
 

@@ -1,7 +1,8 @@
 """Are the draws those of the posterior? Compared with an importance sample made in another way.
 
 The last fit of the prequential predictions gives weighted points of the same posterior. Means and standard deviations of
-θ and φ are compared with theirs; engines with chains are judged by R-hat and effective sample sizes as well.
+θ and φ are compared with theirs; engines with chains are judged by R-hat and effective sample sizes as well. While
+:meth:`hrprob.Posterior.concerns` has a reason not to trust the draws, the check does not pass.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hrprob._core.formatting import format_number
 from hrprob.fitting import summary
 from hrprob.fitting.checks.base import Check, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
-from hrprob.fitting.concerns import MOST_RATIO, MOST_SHIFT
+from hrprob.fitting.concerns import MOST_RATIO, MOST_SHIFT, about_draws
 
 __all__ = ["DrawsCheck", "DrawsResult"]
 
@@ -24,6 +25,7 @@ _MOST_RHAT, _LEAST_ESS = 1.05, 100.0
 # Monte Carlo errors that a difference must exceed: one of 4d comparisons exceeds them with probability below 1e-3.
 _ERRORS = 4.0
 _LEAST_EFFECTIVE = 100.0
+_DECIDED_BY = "a longer run of the engine, or nuts,"
 
 
 class DrawsResult(NamedTuple):
@@ -36,7 +38,7 @@ class DrawsResult(NamedTuple):
     error: float  # Monte Carlo error of shifts, in sds; that of ln ratio is about the same
     rhat: float
     effective: float
-    divergences: int
+    concerns: tuple[str, ...] = ()  # reasons not to trust the draws, by other means
 
 
 @register("draws")
@@ -45,6 +47,7 @@ class DrawsCheck(Check[DrawsResult]):
 
     title = "Draws of the posterior"
     order = 0.0
+    remedy = "a longer run, or the engine nuts"
 
     def compute(self, inputs: CheckInputs) -> DrawsResult:
         """Return the errors."""
@@ -57,7 +60,7 @@ class DrawsCheck(Check[DrawsResult]):
             if "ess_bulk" in table
             else float(count)
         )
-        facts = (rhat, effective, posterior.divergences or 0)
+        facts = (rhat, effective, tuple(one.words for one in about_draws(posterior)))
         if made is None or made.points.effective < _LEAST_EFFECTIVE:
             return DrawsResult(posterior.engine.kind, "", 0.0, 1.0, math.inf, *facts)
         points, flat = made.points, posterior.flat()
@@ -90,7 +93,8 @@ class DrawsCheck(Check[DrawsResult]):
         detectable = f"detects means off by {format_number(MOST_SHIFT + _ERRORS * result.error, 2)} sd"
         if not math.isfinite(result.error):
             words = "no independent reference: importance weights of a normal approximation degenerate"
-            return Evidence(words, "R-hat and effective sample size are within their limits", sound=None)
+            limits = "R-hat and effective sample size are within their limits"
+            return Evidence("; ".join([words, *result.concerns]), limits, decided_by=_DECIDED_BY)
         off = abs(math.log(result.ratio)), result.shift
         wrong = off[0] > math.log(MOST_RATIO) + _ERRORS * result.error or (
             off[1] > MOST_SHIFT + _ERRORS * result.error
@@ -100,13 +104,11 @@ class DrawsCheck(Check[DrawsResult]):
             f"at worst {result.parameter} is off by {format_number(result.shift, 2)} sd and its sd is "
             f"{format_number(result.ratio, 2)} times that of an importance sample"
         )
-        if result.divergences:
-            words += f"; {result.divergences} draws diverged"
-            right = False
-        return Evidence(words, detectable, sound=False if wrong else True if right else None)
+        sound = False if wrong else True if right and not result.concerns else None
+        return Evidence("; ".join([words, *result.concerns]), detectable, sound=sound, decided_by=_DECIDED_BY)
 
     def to_plain(self, result: DrawsResult) -> Mapping[str, object]:
         """Return the errors."""
-        plain = {name: value for name, value in result._asdict().items() if isinstance(value, str | int)}
+        plain = {name: value for name, value in result._asdict().items() if not isinstance(value, float)}
         numbers = {name: value for name, value in result._asdict().items() if isinstance(value, float)}
         return plain | {name: value if math.isfinite(value) else None for name, value in numbers.items()}

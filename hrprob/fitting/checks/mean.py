@@ -16,6 +16,7 @@ class Means(ContextEffects):
 
     title = "Means along the features"
     order = 2.0
+    remedy = "other features; look for rounds in other units"
     margin = 0.15  # standard deviations of an outcome
     label = "Error of the mean, in sds of an outcome"
     subject = "means"

@@ -46,6 +46,7 @@ class PredictionsCheck(Check[PredictionResult]):
 
     title = "Leave-one-out predictions"
     order = 1.0
+    remedy = "see which of the checks of mean, variance, shape and users fails"
 
     def compute(self, inputs: CheckInputs) -> PredictionResult:
         """Return leave-one-out predictions, and tests of their PIT values."""

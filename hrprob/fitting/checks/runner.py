@@ -73,13 +73,24 @@ def check(posterior: Posterior, *, quick: bool = False, checks: Sequence[object]
     inputs = CheckInputs(posterior, TESTED_AT / len(chosen))
     results = {one.kind: one.compute(inputs) for one in chosen}
     found = {one.kind: one.evidence(results[one.kind]) for one in chosen}
-    rounds = len(posterior.table)
-    remedy = f"more than {rounds} rounds" + ("" if not quick else ", or the full check")
-    return Checked(inputs, chosen, results, conclude(decide(found), remedy, QUESTION))
+    more = f"more than {len(posterior.table)} rounds" + (", or the full check" if quick else "")
+    verdicts = decide(found, {one.kind: one.remedy for one in chosen}, more)
+    return Checked(inputs, chosen, results, conclude(verdicts, question=QUESTION))
 
 
-def decide(found: Mapping[str, Evidence]) -> list[Verdict]:
+def decide(
+    found: Mapping[str, Evidence], remedies: Mapping[str, str] | None = None, more: str = ""
+) -> list[Verdict]:
     """Return the verdicts of some evidence, by kind; p-values are adjusted by Holm's procedure.
+
+    Parameters
+    ----------
+    found : mapping
+        The evidence.
+    remedies : mapping, optional
+        What to do about each kind that fails.
+    more : str
+        What may decide what is undecided, unless the evidence says it.
 
     Examples
     --------
@@ -96,5 +107,7 @@ def decide(found: Mapping[str, Evidence]) -> list[Verdict]:
         if kind in adjusted:
             sound = False if adjusted[kind] < TESTED_AT else True if one.within else None
         end = {True: PASSES, False: FAILS, None: UNDECIDED}[sound]
-        verdicts.append(Verdict(kind, end, one.statement, one.detectable))
+        by = more if one.decided_by is None else one.decided_by
+        remedy = {PASSES: "", FAILS: (remedies or {}).get(kind, ""), UNDECIDED: by}[end]
+        verdicts.append(Verdict(kind, end, one.statement, one.detectable, remedy))
     return verdicts

@@ -14,7 +14,7 @@ from scipy import stats
 
 from hrprob._core.formatting import format_number, signed
 from hrprob.fitting.checks import drawing
-from hrprob.fitting.checks.base import Check, CheckFigure, Evidence, register
+from hrprob.fitting.checks.base import NO_PREDICTIONS, Check, CheckFigure, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.numerics.multiple_testing import holm
 from hrprob.numerics.power import detectable_difference
@@ -29,7 +29,7 @@ _LEAST_ROUNDS = 20
 
 
 class ShapeResult(NamedTuple):
-    """Statistics of residuals; None where there are none, or too few."""
+    """Statistics of residuals; no p-values where they are too few, None where there are none."""
 
     residual: np.ndarray | None
     skewness: float
@@ -45,13 +45,14 @@ class Shape(Check[ShapeResult]):
 
     title = "Shape of the outcomes"
     order = 4.0
+    remedy = "outcomes with heavier tails: the models student-t or mixture"
 
     def compute(self, inputs: CheckInputs) -> ShapeResult:
         """Return the statistics and their p-values."""
         made = inputs.prequential
-        if made is None or made.residual.size < _LEAST_ROUNDS:
-            return ShapeResult(None, math.nan, math.nan, math.nan, {}, inputs.level)
-        e = made.residual
+        e = None if made is None else made.residual
+        if made is None or e is None or e.size < _LEAST_ROUNDS:
+            return ShapeResult(e, math.nan, math.nan, math.nan, {}, inputs.level)
         farthest = float(np.max(np.abs(e)))
         p_values = {
             "skewness": float(stats.skewtest(e).pvalue),
@@ -67,8 +68,10 @@ class Shape(Check[ShapeResult]):
     def evidence(self, result: ShapeResult) -> Evidence:
         """Return whether the shape is not that of the model."""
         if result.residual is None:
-            return Evidence(drawing.NO_PREDICTIONS)
+            return NO_PREDICTIONS
         n = result.residual.size
+        if not result.p_values:
+            return Evidence(f"{n} rounds are too few, of at least {_LEAST_ROUNDS}")
         ses = {"skewness": math.sqrt(6.0 / n), "kurtosis": math.sqrt(24.0 / n)}
         bound = stats.norm.ppf(0.95)
         within = (
@@ -87,7 +90,7 @@ class Shape(Check[ShapeResult]):
 
     def figures(self, result: ShapeResult) -> list[CheckFigure]:
         """Return a normal quantile plot of the residuals."""
-        if result.residual is None:
+        if result.residual is None or not result.p_values:
             return []
         residual = result.residual
         caption = "Prequential residuals against normal quantiles; grey: the 99 % range of each quantile."
@@ -95,7 +98,7 @@ class Shape(Check[ShapeResult]):
 
     def to_plain(self, result: ShapeResult) -> Mapping[str, object]:
         """Return statistics and p-values."""
-        if result.residual is None:
+        if not result.p_values:
             return {}
         return {
             "skewness": result.skewness,

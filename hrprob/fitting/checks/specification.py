@@ -66,7 +66,7 @@ class SpecificationResult(NamedTuple):
     p_value: float
     norms: dict[str, Norm]
     level: float
-    reason: str = ""
+    missing: Evidence | None = None  # what is said where there is none
 
 
 @register("specification")
@@ -75,18 +75,20 @@ class Specification(Check[SpecificationResult]):
 
     title = "Offset and bounds"
     order = 3.5
+    remedy = "another offset of the link, larger bounds"
 
     def compute(self, inputs: CheckInputs) -> SpecificationResult:
         """Return the errors."""
         posterior, table = inputs.posterior, inputs.table
         d = posterior.setting.dimension
-        reason = ""
+        missing = None
         if posterior.sites:
-            reason = "the model has unknowns beyond θ and φ, which the step does not estimate"
+            words = "does not exist for this model: it has unknowns beyond θ and φ, which the step does not estimate"
+            missing = Evidence(words, decided_by="")
         elif len(table) < _LEAST_ROUNDS * (d + 1):
-            reason = f"{len(table)} rounds are too few for {d + 1} coefficients"
-        if reason:
-            return SpecificationResult(math.nan, math.inf, 1.0, {}, inputs.level, reason)
+            missing = Evidence(f"{len(table)} rounds are too few for {d + 1} coefficients")
+        if missing:
+            return SpecificationResult(math.nan, math.inf, 1.0, {}, inputs.level, missing)
         flat = posterior.flat()
         theta, phi = flat["theta"].mean(axis=0), flat["phi"].mean(axis=0)
         mean, variance, slope = _moments(posterior.setting, theta, phi, table.x)
@@ -116,8 +118,8 @@ class Specification(Check[SpecificationResult]):
 
     def evidence(self, result: SpecificationResult) -> Evidence:
         """Return whether the offset is wrong, or a ball too small."""
-        if result.reason:
-            return Evidence(result.reason)
+        if result.missing:
+            return result.missing
         tests = 1 + len(result.norms)
         seen = detectable_difference(result.se, math.inf, result.level / tests)
         norms = ", ".join(
@@ -145,7 +147,7 @@ class Specification(Check[SpecificationResult]):
 
     def tables(self, result: SpecificationResult) -> list[tuple[list[str], list[list[object]], str]]:
         """Return the norms."""
-        if result.reason:
+        if result.missing:
             return []
         rows: list[list[object]] = [
             [f"‖{name}‖", one.norm, one.se, one.radius] for name, one in result.norms.items()
@@ -160,7 +162,7 @@ class Specification(Check[SpecificationResult]):
 
     def to_plain(self, result: SpecificationResult) -> Mapping[str, object]:
         """Return the errors; nothing where there are too few rounds."""
-        if result.reason:
+        if result.missing:
             return {}
         norms = {name: one._asdict() | {"p_value": one.p_value} for name, one in result.norms.items()}
         return {"offset": result.offset, "se": result.se, "p_value": result.p_value, "norms": norms}

@@ -18,8 +18,7 @@ from scipy import stats
 
 from hrprob import plot
 from hrprob._core.formatting import format_number, percent, signed
-from hrprob.fitting.checks import drawing
-from hrprob.fitting.checks.base import Check, CheckFigure, Evidence, register
+from hrprob.fitting.checks.base import NO_PREDICTIONS, Check, CheckFigure, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.predicting import CHUNK, predict_chunk
 from hrprob.numerics.power import detectable_difference
@@ -53,7 +52,7 @@ class Replayed(NamedTuple):
 class StaysResult(NamedTuple):
     """Departures, observed minus expected, relative to the expected, and replayed stays."""
 
-    reason: str
+    missing: Evidence | None  # what is said where there are none
     excess: float
     se: float
     p_values: dict[str, float]
@@ -67,22 +66,24 @@ class StaysCheck(Check[StaysResult]):
 
     title = "Stays"
     order = 6.0
+    remedy = "see which other check fails"
 
     def compute(self, inputs: CheckInputs) -> StaysResult:
         """Return departures and replayed stays."""
         made, table, users = inputs.prequential, inputs.table, inputs.users
 
-        def without(reason: str) -> StaysResult:
-            return StaysResult(reason, math.nan, math.nan, {}, None, inputs.level)
+        def without(missing: Evidence) -> StaysResult:
+            return StaysResult(missing, math.nan, math.nan, {}, None, inputs.level)
 
         if table.beta is None or users is None:
-            return without("the table has no satisfaction levels `beta`, or no users")
+            words = "the table has no satisfaction levels `beta`, or no users"
+            return without(Evidence(words, decided_by="columns of users and of `beta`"))
         if made is None:
-            return without(drawing.NO_PREDICTIONS)
+            return without(NO_PREDICTIONS)
         left = table.r < table.beta
         expected, variance = float(made.leaves.sum()), float(np.sum(made.leaves * (1.0 - made.leaves)))
         if variance < _LEAST_EXPECTED:
-            return without(f"only {variance:.1f} departures can be told from chance")
+            return without(Evidence(f"only {variance:.1f} departures can be told from chance"))
         excess = float(left.sum()) - expected
         p_values = {"departures": float(2.0 * stats.norm.sf(abs(excess) / math.sqrt(variance)))}
         replayed = replay(inputs)
@@ -93,13 +94,13 @@ class StaysCheck(Check[StaysResult]):
             )
             p_values[name] = float(2.0 * stats.norm.sf(distance))
         return StaysResult(
-            "", excess / expected, math.sqrt(variance) / expected, p_values, replayed, inputs.level
+            None, excess / expected, math.sqrt(variance) / expected, p_values, replayed, inputs.level
         )
 
     def evidence(self, result: StaysResult) -> Evidence:
         """Return whether users stay as long as predicted."""
         if result.replayed is None:
-            return Evidence(result.reason)
+            return result.missing or NO_PREDICTIONS
         overlap, usual = result.replayed.overlap
         seen = detectable_difference(result.se, math.inf, result.level / len(result.p_values))
         return Evidence(

@@ -31,7 +31,7 @@ from hrprob.estimation.posterior.base import Engine
 from hrprob.estimation.posterior.refining import sample_refined
 from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.checks import drawing
-from hrprob.fitting.checks.base import Check, CheckFigure, Evidence, register
+from hrprob.fitting.checks.base import NO_PREDICTIONS, Check, CheckFigure, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.table import Table
 from hrprob.models import Stays, pad, rounds, stays
@@ -66,6 +66,7 @@ class Updating(Check[UpdatingResult]):
 
     title = "Updating the posterior (posterior SBC)"
     order = 8.0
+    remedy = "another engine, nuts"
     quick = False
 
     def compute(self, inputs: CheckInputs) -> UpdatingResult:
@@ -98,7 +99,7 @@ class Updating(Check[UpdatingResult]):
     def evidence(self, result: UpdatingResult) -> Evidence:
         """Return whether the ranks are uniform."""
         if result.ranks is None:
-            return Evidence(drawing.NO_PREDICTIONS)
+            return NO_PREDICTIONS
         names, adjusted = list(result.ranks), _adjusted(result)
         refits = next(iter(result.ranks.values())).size
         shift = detectable_shift(refits, result.level / len(names))

@@ -16,8 +16,7 @@ import numpy as np
 from scipy import stats
 
 from hrprob._core.formatting import format_number, signed
-from hrprob.fitting.checks import drawing
-from hrprob.fitting.checks.base import Check, Evidence, register
+from hrprob.fitting.checks.base import NO_PREDICTIONS, Check, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.martingales import SKEWNESS_OF_SIZE, spread, two_sided_p
 from hrprob.numerics.power import detectable_difference
@@ -33,7 +32,7 @@ class WithinUsersResult(NamedTuple):
 
     correlation: tuple[float, float, float] | None
     sizes: tuple[float, float, float]
-    reason: str
+    missing: Evidence | None  # what is said where there are none
     level: float
 
 
@@ -43,26 +42,30 @@ class WithinUsers(Check[WithinUsersResult]):
 
     title = "Dependence within a user"
     order = 5.0
+    remedy = "the model user-effect, or features that describe users"
 
     def compute(self, inputs: CheckInputs) -> WithinUsersResult:
         """Return the correlations."""
         made, users, none = inputs.prequential, inputs.users, (math.nan,) * 3
         if made is None:
-            return WithinUsersResult(None, none, drawing.NO_PREDICTIONS, inputs.level)
+            return WithinUsersResult(None, none, NO_PREDICTIONS, inputs.level)
         if users is None:
-            reason = "the table has no column of users"
-            return WithinUsersResult(None, none, reason, inputs.level)
+            missing = Evidence("the table has no column of users", decided_by="a column of users")
+            return WithinUsersResult(None, none, missing, inputs.level)
         if np.all(np.bincount(users) == 1):
-            return WithinUsersResult(None, none, "no user has more than one round", inputs.level)
+            missing = Evidence(
+                "no user has more than one round", decided_by="further rounds of the same users"
+            )
+            return WithinUsersResult(None, none, missing, inputs.level)
         correlation = dependence(made.residual, users)
         return WithinUsersResult(
-            correlation, dependence(spread(made.residual)[0], users, SKEWNESS_OF_SIZE), "", inputs.level
+            correlation, dependence(spread(made.residual)[0], users, SKEWNESS_OF_SIZE), None, inputs.level
         )
 
     def evidence(self, result: WithinUsersResult) -> Evidence:
         """Return whether rounds of a user depend on each other."""
         if result.correlation is None:
-            return Evidence(result.reason)
+            return result.missing or NO_PREDICTIONS
         (of_mean, se, p), (of_size, se_of_size, p_of_size) = result.correlation, result.sizes
         bound = stats.norm.ppf(0.95) * se
         seen = detectable_difference(se, math.inf, result.level / 2)

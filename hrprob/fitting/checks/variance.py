@@ -17,6 +17,7 @@ class Variances(ContextEffects):
 
     title = "Variances along the features"
     order = 3.0
+    remedy = 'another offset of the link, `link = "log"`, or other features'
     margin = 0.2  # relative error
     label = "Relative error of the variance"
     subject = "variances"

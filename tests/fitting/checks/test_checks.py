@@ -9,7 +9,8 @@ import pytest
 from scipy import integrate, stats
 
 import hrprob
-from hrprob.fitting.checks.base import Check, Evidence, make_checks
+from hrprob.fitting.checks.base import NO_PREDICTIONS, Check, Evidence, make_checks
+from hrprob.fitting.checks.draws import DrawsCheck, DrawsResult
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.leaving_out import pareto_weights
 from hrprob.fitting.checks.prequential import prequential
@@ -17,6 +18,7 @@ from hrprob.fitting.checks.ranking import rank
 from hrprob.fitting.checks.runner import decide
 from hrprob.fitting.checks.stays import replay
 from hrprob.fitting.checks.updating import serve_further
+from hrprob.fitting.concerns import Concern
 from hrprob.fitting.table import Table
 from hrprob.io.verdicts import Verdict, conclude
 
@@ -117,6 +119,43 @@ def test_draws_with_half_the_spread_fail(posterior):
 
 
 @pytest.mark.slow
+def test_draws_do_not_pass_while_there_is_a_concern():
+    def verdict(*concerns, shift=0.05):
+        result = DrawsResult("laplace", "theta[x1]", shift, 1.0, 0.01, 1.0, 4000.0, concerns)
+        return decide({"draws": DrawsCheck().evidence(result)})[0]
+
+    assert verdict().verdict == "passes"
+    doubted = verdict("Pareto k̂ is 1.20: take nuts")
+    assert doubted.verdict == "undecided"
+    assert "take nuts" in doubted.statement
+    assert "nuts, may decide" in conclude([doubted]).sentence
+    assert verdict("R-hat is 1.02", shift=0.5).verdict == "fails"
+
+
+def test_concerns_reach_the_check(inputs, monkeypatch):
+    assert DrawsCheck().compute(inputs).concerns == ()
+    monkeypatch.setattr(
+        "hrprob.fitting.checks.draws.about_draws", lambda posterior: [Concern("R-hat is 1.02")]
+    )
+    assert DrawsCheck().compute(inputs).concerns == ("R-hat is 1.02",)
+
+
+def test_a_remedy_stands_beside_what_fails():
+    [failed] = decide({"shape": Evidence("heavy tails", p_value=1e-6)}, {"shape": "student-t"}, "more rounds")
+    assert str(failed).endswith("heavy tails. Try: student-t")
+    assert conclude([failed]).to_plain()["remedies"] == {"shape": "student-t"}
+    assert all(one.remedy for one in make_checks() if one.kind != "sensitivity")
+
+
+def test_more_rounds_are_not_asked_for_where_a_check_does_not_exist():
+    missing, few = {"mean": NO_PREDICTIONS}, {"shape": Evidence("few rounds")}
+    assert "may decide" not in conclude(decide(missing, more="more than 9 rounds")).sentence
+    assert (
+        "; more than 9 rounds may decide"
+        in conclude(decide(missing | few, more="more than 9 rounds")).sentence
+    )
+
+
 def test_models_are_ranked_with_the_error_of_their_difference(posterior):
     ranking = rank([posterior, posterior])
     assert [row.model for row in ranking.rows] == ["gaussian", "gaussian"]
