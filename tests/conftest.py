@@ -25,6 +25,9 @@ MOST_BYTES = 3 * 2**30
 # How many quick tests take as long as a slow one.
 SLOW_WEIGHT = 20
 
+# Python looks for cycles after so many new objects: traces are millions of objects that live as long as their programs.
+OBJECTS_PER_COLLECTION = 100_000
+
 NOT_OPTIMISED = "JAX_DISABLE_MOST_OPTIMIZATIONS"
 ALL_OPTIMISED = pytest.StashKey[bool]()
 
@@ -43,6 +46,9 @@ def pytest_configure(config: pytest.Config) -> None:
     wanted = os.environ.get(NOT_OPTIMISED, "1").lower() in ("0", "false")
     os.environ[NOT_OPTIMISED] = str(int(not wanted))
     config.stash[ALL_OPTIMISED] = wanted
+    # Nobody reads where in Python an operation of a test's program stands: its stack is recorded at every operation.
+    os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
+    gc.set_threshold(OBJECTS_PER_COLLECTION, 20, 20)
     # The command line, called by a test, must leave neither files in a home nor a store of programs behind.
     os.environ["HRPROB_CACHE"] = ""
     if getattr(config, "cache", None) is not None:
