@@ -1,7 +1,4 @@
-"""Stays and rounds, with and without NumPyro."""
-
-import subprocess
-import sys
+"""Stays and rounds of a table."""
 
 import numpy as np
 import pytest
@@ -26,22 +23,3 @@ def test_stays_of_a_table():
 def test_invalid_tables_are_refused(table):
     with pytest.raises(InvalidInput):
         stays(*table)
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        "import numpy, hrprob.observations as o; assert o.stays([[1.0]], [0.5]).rounds.tolist() == [1.0]",
-        "import hrprob.policies.hr_ucb, hrprob.policies.thompson, hrprob.simulation.engine, hrprob.fitting.table",
-    ],
-    ids=["stays", "policies"],
-)
-def test_numpyro_is_not_needed(program):
-    check = f"{program}; import sys; assert 'numpyro' not in sys.modules"
-    subprocess.run([sys.executable, "-c", check], check=True)
-
-
-@pytest.mark.slow
-def test_a_run_without_a_posterior_loads_no_numpyro():
-    play = "import sys, hrprob; hrprob.simulate(hrprob.Problem(), hrprob.HRUCB(), users=3, trials=1)"
-    subprocess.run([sys.executable, "-c", f"{play}; assert 'numpyro' not in sys.modules"], check=True)

@@ -17,7 +17,8 @@ from tests.cli.example import only_progress
 from tests.helpers import without_loading
 
 GOOD = "x1,x2,r,user,beta\n0.6,0.0,0.4,ann,-0.5\n0.6,0.0,-1.2,ann,-0.5\n0.0,1.0,0.3,bob,inf\n"
-# Goes quickly, and is compiled once for all tests.
+# Goes quickly, and is compiled once for all tests that fit 60 stays in two dimensions and take 500 draws.
+STAYS, DRAWS = 60, 500
 QUICK = ("--engine", '{kind = "laplace", points = 0}')
 
 OWN = '''
@@ -44,17 +45,17 @@ def call(call):
 @pytest.fixture
 def good(tmp_path):
     rng = np.random.default_rng(2)
-    x = rng.normal(size=(60, 2))
+    x = rng.normal(size=(STAYS, 2))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    r = x @ [0.6, 0.3] + np.sqrt(x @ [1.2, -1.0] + 2) * rng.normal(size=60)
+    r = x @ [0.6, 0.3] + np.sqrt(x @ [1.2, -1.0] + 2) * rng.normal(size=STAYS)
     path = tmp_path / "rounds.csv"
-    write_table(Table(x, r, user=np.arange(60), beta=-0.5), path)
+    write_table(Table(x, r, user=np.arange(STAYS), beta=-0.5), path)
     return path
 
 
 @pytest.mark.slow
 def test_a_fit_prints_a_table_and_leaves_its_results(call, good, tmp_path):
-    status, out, err = call(good, *QUICK, "--prob", 0.8, "--draws", 500, "--seed", 4, "--out", "a/fit")
+    status, out, err = call(good, *QUICK, "--prob", 0.8, "--draws", DRAWS, "--seed", 4, "--out", "a/fit")
     assert (status, only_progress(err)) == (0, True)
     lines = out.splitlines()
     assert lines[0].split() == ["parameter", "mean", "sd", "10%", "90%", "mcse"]
@@ -78,14 +79,14 @@ def test_a_fit_prints_a_table_and_leaves_its_results(call, good, tmp_path):
     assert summary["concerns"] == posterior.concerns()
     # A second fit replaces the first; files that hrprob did not write stay.
     (folder / "note.txt").write_text("mine")
-    status, out, _ = call(good, *QUICK, "--out", "a/fit", "--draws", 500, "--quiet")
+    status, out, _ = call(good, *QUICK, "--out", "a/fit", "--draws", DRAWS, "--quiet")
     assert (status, out) == (0, "")
     assert {path.name for path in folder.iterdir()} == names | {"note.txt"}
     assert hrprob.Posterior.load(folder / "posterior.nc").seed == 0
     # And without --out it goes into a folder named like the file.
     (tmp_path / "elsewhere").mkdir()
     os.chdir(tmp_path / "elsewhere")
-    status, out, _ = call(good, *QUICK, "--draws", 500)
+    status, out, _ = call(good, *QUICK, "--draws", DRAWS)
     assert status == 0
     assert out.splitlines()[-1] == "results in results/fit/rounds"
     assert {path.name for path in Path("results/fit/rounds").iterdir()} == names
@@ -150,7 +151,7 @@ def test_unreadable_files_are_refused(call, tmp_path):
 @pytest.mark.slow
 def test_intercepts_and_bounds_from_the_data(call, good, tmp_path):
     options = ("--standardise", "--intercept", "--bounds", "auto")
-    status, out, err = call(good, *QUICK, *options, "--draws", 200, "--out", "fit")
+    status, out, err = call(good, *QUICK, *options, "--draws", DRAWS, "--out", "fit")
     assert (status, only_progress(err)) == (0, True)
     assert "theta[intercept]" in out
     assert "contexts were centred and divided by" in out
@@ -174,7 +175,9 @@ def test_links_and_bounds_that_do_not_go_together(call, good):
         assert words in err
 
 
-OTHERS = "datum;dosis;alter;ertrag;id\n1.5.;2,5;40;0,4;a\n2.5.;5;30;-1,2;b\n3.5.;1;50;0,9;b\n"
+OTHERS = "datum;dosis;alter;ertrag;id\n" + "".join(
+    f"1.5.;2,5;40;0,4;a{i}\n2.5.;5;30;-1,2;b{i}\n3.5.;1;50;0,9;b{i}\n" for i in range(STAYS // 3)
+)
 NAMED = ("--outcome", "ertrag", "--context", "dosis, alter", "--user", "id")
 
 
@@ -182,16 +185,17 @@ NAMED = ("--outcome", "ertrag", "--context", "dosis, alter", "--user", "id")
 def test_other_columns_separators_and_scales(call, tmp_path):
     path = tmp_path / "versuch.csv"
     path.write_text(OTHERS)
-    status, out, err = call(path, *QUICK, *NAMED, "--scale", "--draws", 200, "--out", "fit")
+    status, out, err = call(path, *QUICK, *NAMED, "--scale", "--draws", DRAWS, "--out", "fit")
     assert (status, only_progress(err)) == (0, True)
     assert "theta[dosis]" in out
     assert "contexts were divided by 50.01: theta and phi are those of the divided contexts\n" in out
     assert "columns that were not used: datum\n" in out
     posterior = hrprob.Posterior.load(tmp_path / "fit" / "posterior.nc")
     assert posterior.table.features == ("dosis", "alter")
-    assert posterior.table.user.tolist() == ["a", "b", "b"]
+    assert posterior.table.user.tolist()[:6] == ["a0", "b0", "b0", "a1", "b1", "b1"]
     np.testing.assert_allclose(posterior.table.scale, np.hypot(1, 50))
-    np.testing.assert_allclose(posterior.table.x * posterior.table.scale, [[2.5, 40], [5, 30], [1, 50]])
+    contexts = [[2.5, 40], [5, 30], [1, 50]] * (STAYS // 3)
+    np.testing.assert_allclose(posterior.table.x * posterior.table.scale, contexts)
     summary = json.loads((tmp_path / "fit" / "summary.json").read_text(encoding="utf-8"))
     assert summary["scale"] == pytest.approx([np.hypot(1, 50)] * 2)
     # A context in its own units gives what the divided one gives.
@@ -322,7 +326,7 @@ def test_too_little_memory_has_a_remedy_that_a_fit_has(call, good, monkeypatch):
 )
 def test_what_is_far_off_scale_is_said(call, tmp_path, outcome, arguments, words):
     (tmp_path / "far.csv").write_text(f"x1,r\n0.5,{outcome}\n0.5,1\n")
-    status, out, err = call("far.csv", *QUICK, "--draws", 100, *arguments)
+    status, out, err = call("far.csv", *QUICK, "--draws", DRAWS, *arguments)
     assert words in (err if status else out)
     assert bool(status) == ("must give" in err)
 
@@ -330,7 +334,7 @@ def test_what_is_far_off_scale_is_said(call, tmp_path, outcome, arguments, words
 @pytest.mark.slow
 def test_what_is_left_out_of_a_file_is_said(call, good, monkeypatch):
     monkeypatch.setattr("hrprob.fitting.tree.MOST_ENTRIES", dict.fromkeys(MOST_ENTRIES, 250 * 60))
-    status, out, _ = call(good, *QUICK, "--draws", 500, "--out", "r")
+    status, out, _ = call(good, *QUICK, "--draws", DRAWS, "--out", "r")
     assert status == 0
     line = "60 rounds are many: posterior.nc has one draw in 2 of log_likelihood, one draw in 2 of posterior_predictive"
     assert any(said.startswith(line) for said in out.splitlines())
@@ -341,7 +345,7 @@ def test_a_pipe_is_read_once(call, good, tmp_path):
     out, into = os.pipe()
     os.write(into, good.read_bytes())
     os.close(into)
-    status, _, _ = call(f"/dev/fd/{out}", *QUICK, "--draws", 100, "--out", "r")
+    status, _, _ = call(f"/dev/fd/{out}", *QUICK, "--draws", DRAWS, "--out", "r")
     os.close(out)
     assert status == 0
     data = json.loads((tmp_path / "r" / "manifest.json").read_text())["configuration"]["data"]

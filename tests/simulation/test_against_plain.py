@@ -33,6 +33,7 @@ from tests.simulation.plain_cases import (
 # Every kind of policy is compared in the machine code that users run. In other worlds, with beliefs and with single
 # extensions it is the engine's logic that is compared, and the quick code has the same.
 
+
 def compare(plain: Any, problem: hrprob.Problem, policy: hrprob.Policy, seed: int) -> None:
     result = hrprob.simulate(problem, {"it": policy}, users=USERS, trials=TRIALS, seed=seed, keep="all")
     result = result.sel(policy="it")

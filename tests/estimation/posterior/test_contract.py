@@ -155,8 +155,8 @@ def test_engines_keep_their_contract(model, prior, engine, plain):
     if chosen.has_density:
         weighted = reweight(draws)
         belief = fit_engine(chosen, target, data, key)
-        one = draw_many(chosen, target, belief, data, key, 50)
-        assert one.theta.shape == (1, 50, 2)
+        one = draw_many(chosen, target, belief, data, key, 2000 // chains)
+        assert one.theta.shape == (1, 2000 // chains, 2)
         if weighted.trusted:
             right = np.concatenate(weighted.mean())
             assert np.all(np.abs(right - mean) < 0.25 * deviation)
