@@ -11,7 +11,7 @@ Each stay multiplies the weight of a particle by its likelihood. What a particle
 When the number of rows has grown by the factor ``refit``, and whenever the effective sample size
 falls below a quarter of the particles, the particles are resampled and moved by Metropolis steps whose
 target is the posterior given all stays so far [1]_. In a policy they are moved at the former times only where the
-effective sample size is below half of them: others still have as good weights as moved ones would have. The steps alternate between an independence
+effective sample size is below three quarters of them: others still have as good weights as moved ones would have. The steps alternate between an independence
 proposal from the normal distribution with the particles' moments, which most particles accept, and a
 random walk, which corrects what that normal misses.
 
@@ -62,7 +62,7 @@ _WIDER = 1.2
 # Particles are moved at once where their effective sample size is below this share.
 _LEAST_SHARE = 0.25
 # With a larger share a policy does not move them, even where it is due.
-_ENOUGH_SHARE = 0.5
+_ENOUGH_SHARE = 0.75
 # Metropolis steps by default: of a fit, and of a policy.
 _MOVES, _MOVES_OF_POLICY = 4, 2
 # Below this share the posterior is too far away for one move, and is reached by tempering.

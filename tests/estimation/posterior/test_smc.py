@@ -20,7 +20,7 @@ from .reference import USERS, gathered
 
 @pytest.mark.study
 def test_smc_moves_only_the_trials_with_few_effective_particles(target):
-    """Three trials: one particle of the second has all the weight, and seven of the third; those of the first have equal ones."""
+    """Three trials: one particle of the second has all the weight, and seven of the third; those of the first have equal weights."""
     engine = make_engine({"kind": "smc", "particles": 16, "moves": 1})
     sets = [gathered(8, seed=seed) for seed in range(3)]
     with double_precision():
