@@ -18,6 +18,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hrprob.simulation.reading import with_oracles
+
 if TYPE_CHECKING:
     import xarray
 
@@ -70,7 +72,7 @@ def drawing_process() -> Iterator[BeginDrawing]:
 
     def draw_there(dataset: xarray.Dataset, folder: Path) -> None:
         try:
-            here.send((dataset, folder))
+            here.send((with_oracles(dataset), folder))
             failure = here.recv()
         except (EOFError, BrokenPipeError):
             process.join()

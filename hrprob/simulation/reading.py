@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["beliefs_in_words", "oracles_of", "short_beliefs"]
+__all__ = ["beliefs_in_words", "oracles_of", "short_beliefs", "with_oracles"]
 
 
 def oracles_of(result: xarray.Dataset) -> tuple[str, ...]:
@@ -20,23 +20,28 @@ def oracles_of(result: xarray.Dataset) -> tuple[str, ...]:
     Examples
     --------
     >>> import xarray
-    >>> oracles_of(xarray.Dataset(coords={"policy": ["best", "greedy"]}, attrs={"oracles": '["best"]'}))
-    ('best',)
     >>> described = '{"best": {"kind": "oracle"}, "greedy": {"kind": "greedy"}}'
     >>> oracles_of(xarray.Dataset(coords={"policy": ["best", "greedy"]}, attrs={"policies": described}))
     ('best',)
+    >>> oracles_of(with_oracles(xarray.Dataset(coords={"policy": ["best"]}, attrs={"policies": described})))
+    ('best',)
     """
     names = [str(name) for name in result.policy.values]
-    if "oracles" in result.attrs:
-        oracles = json.loads(result.attrs["oracles"])
-        return tuple(name for name in names if name in oracles)
-    # A result of an earlier version. A kind that is not imported here counts as a policy that learns.
+    # An attribute that was read from a file is never a tuple.
+    if isinstance(told := result.attrs.get("oracles"), tuple):
+        return told
+    # A kind that is not imported here counts as a policy that learns.
     from hrprob.policies.base import POLICIES, Policy
 
     described, kinds = json.loads(result.attrs.get("policies", "{}")), POLICIES.kinds()
     return tuple(
         name for name in names if name in described and kinds.get(described[name]["kind"], Policy).is_oracle
     )
+
+
+def with_oracles(result: xarray.Dataset) -> xarray.Dataset:
+    """Return a result that tells its oracles to a process in which their kinds may not be imported."""
+    return result.assign_attrs(oracles=oracles_of(result))
 
 
 def beliefs_in_words(result: xarray.Dataset) -> dict[str, list[str]]:

@@ -232,7 +232,6 @@ def described(problem: Problem, policies: Mapping[str, Policy]) -> dict[str, str
         "problem": as_json(describe(problem)),
         "policies": as_json({name: describe(policy) for name, policy in policies.items()}),
         "misspecified": as_json(misspecified(problem, policies)),
-        "oracles": as_json([name for name, policy in policies.items() if policy.is_oracle]),
     }
 
 
