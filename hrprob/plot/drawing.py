@@ -56,7 +56,7 @@ def drawing_process() -> Iterator[BeginDrawing]:
     """Yield a function that has figures drawn by another process; that loads what it needs at once, and ends with the context.
 
     A script that calls this must be importable, as for every use of :mod:`multiprocessing`. Figures of more than 128 MB of data
-    are drawn in this process.
+    are drawn in this process, and so are others should that one end.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def drawing_process() -> Iterator[BeginDrawing]:
             here.send((with_oracles(dataset), folder))
             failure = here.recv()
         except (EOFError, BrokenPipeError):
-            process.join()
-            reason = f"the process that draws figures ended with code {process.exitcode}"
-            raise ChildProcessError(reason) from None
+            # The other process ended, killed for want of memory for example: what was computed must not be lost with it.
+            draw_run(dataset, folder)
+            return
         if failure is not None:
             raise failure
 
