@@ -15,6 +15,7 @@ module           what it does
 ``play``         one policy on one block; what everything that plays goes through
 ``engine``       ``simulate``: all policies on all blocks
 ``results``      the arrays of a run as an xarray dataset
+``reading``      what a result says of its policies
 ``checkpoints``  how far each block has come, kept for a later process
 ``tasks``        a run in tasks that may be played anywhere, and joined again
 ``progress``     how far a run is, for people who wait
