@@ -74,7 +74,7 @@ def drawing_process() -> Iterator[BeginDrawing]:
         try:
             here.send((with_oracles(dataset), folder))
             failure = here.recv()
-        except (EOFError, BrokenPipeError):
+        except (EOFError, ConnectionError):
             # The other process ended, killed for want of memory for example: what was computed must not be lost with it.
             draw_run(dataset, folder)
             return
@@ -111,7 +111,7 @@ def _serve(connection: Connection) -> None:
     from hrprob.plot.saving import load_backends
 
     load_backends()
-    with contextlib.suppress(EOFError, BrokenPipeError):
+    with contextlib.suppress(EOFError, ConnectionError):
         while True:
             dataset, folder = connection.recv()
             try:
