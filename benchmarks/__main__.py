@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.measure import prepare
 from benchmarks.page import write_page
 
-STUDIES = ("paper", "peers", "sampling", "growth", "startup")
+STUDIES = ("paper", "peers", "sampling", "growth", "long", "startup")
 PEERS = ("mabwiser", "river", "bayesianbandits", "contextualbandits", "blackjax", "nutpie", "particles")
 _RESULTS = Path(__file__).with_name("results.json")
 

@@ -12,14 +12,12 @@ from benchmarks.measure import in_process, measured
 
 __all__ = ["exponent", "run"]
 
-# The sizes, and how much else is played beside them: all of it takes a few minutes.
+# The sizes; beside them others are small enough that all of it takes a few minutes.
 _USERS = (1_000, 10_000, 100_000, 1_000_000)
 _DIMENSIONS = (2, 4, 8, 16, 32, 64, 128)
 _ACTIONS = (2, 10, 100, 1000)
 _TRIALS = (1, 10, 100, 1000)
 _MEMORY_USERS = (10_000, 100_000)
-_LONG = (100_000, 1_000_000)
-_LONG_POLICIES = {"HR-UCB": "HRUCB()", "Thompson, `laplace`": 'Thompson(engine="laplace")'}
 _LONGEST_CHUNK = 4096
 
 
@@ -47,12 +45,11 @@ def exponent(sizes: Any, costs: Any) -> dict[str, float]:
 def run() -> dict[str, Any]:
     """Measure, and return what the table needs."""
     return {
-        "users": _grown("users", _USERS, trials=8),
+        "users": _grown("users", _USERS),
         "dimension": _grown("dimension", _DIMENSIONS, users=128, trials=4),
         "actions": _grown("actions", _ACTIONS, users=2000),
         "trials": _grown("trials", _TRIALS, users=2000),
         "memory": {str(users): _memory(users) for users in _MEMORY_USERS},
-        "long": {name: _long(policy) for name, policy in _LONG_POLICIES.items()},
     }
 
 
@@ -89,25 +86,3 @@ def _memory(users: int, trials: int = 100) -> float:
         "print(own_peak())"
     )
     return float(in_process(code)[0])
-
-
-def _long(policy: str) -> dict[str, Any]:
-    """Return, for two numbers of users, CPU seconds beyond start-up and the peak memory of processes that keep what a run keeps."""
-    costs = {}
-    for users in (_LONG[0], _LONGEST_CHUNK, *_LONG):
-        # The first of them fills the cache of programs.
-        costs[users] = in_process(_long_code(policy, users))
-        print(f"{policy}, {users} users: {costs[users][1].cpu:.3g} CPU s", file=sys.stderr, flush=True)
-    start_up = costs[_LONGEST_CHUNK][1].cpu
-    return {
-        str(users): {"cpu": costs[users][1].cpu - start_up, "memory": float(costs[users][0])}
-        for users in _LONG
-    }
-
-
-def _long_code(policy: str, users: int, trials: int = 4) -> str:
-    return (
-        "from benchmarks.measure import own_peak, prepare; prepare(); import hrprob;"
-        f"hrprob.simulate(hrprob.Problem(), hrprob.{policy}, users={users}, trials={trials});"
-        "print(own_peak())"
-    )

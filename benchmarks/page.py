@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -178,16 +178,16 @@ def _growth(known: dict[str, Any]) -> str:
         rows.append([name, sizes, " / ".join(_cell(cost) for cost in entry["cpu"]), interval])
     memory = "; ".join(f"{peak:.0f} MB at {int(users)} users" for users, peak in known["memory"].items())
     table = _table(["grown", "sizes", "CPU s", "exponent, 95 % interval"], rows)
-    long = _table(
-        ["4 trials", "users", "CPU s beyond start-up", "peak memory, MB"], list(_long_rows(known["long"]))
-    )
-    return f"{table}\n\nPeak memory of 100 trials, each 1000th user kept: {memory}.\n\n{long}"
+    return f"{table}\n\nPeak memory of 100 trials, each 1000th user kept: {memory}."
 
 
-def _long_rows(known: dict[str, Any]) -> Iterator[list[Any]]:
-    for policy, by_users in known.items():
-        for users, cost in by_users.items():
-            yield [policy, int(users), cost["cpu"], cost["memory"]]
+def _long(known: dict[str, Any]) -> str:
+    rows = [
+        [policy, int(users), cost["cpu"], cost["memory"]]
+        for policy, by_users in known["policies"].items()
+        for users, cost in by_users.items()
+    ]
+    return _table(["4 trials", "users", "CPU s beyond start-up", "peak memory, MB"], rows)
 
 
 def _startup(known: dict[str, Any]) -> str:
@@ -204,5 +204,6 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "peers": _peers,
     "sampling": _sampling,
     "growth": _growth,
+    "long": _long,
     "startup": _startup,
 }

@@ -17,7 +17,7 @@ prepare_jax()
 agent = hrprob.Agent({policy}, dimension=4, actions=20)
 agent.arrive(np.eye(4)[np.arange(20) % 4], beta=0.0)
 """
-_COMMAND = "from hrprob.cli import main; raise SystemExit(main({arguments!r}))"
+_COMMAND = "from hrprob.cli import main; raise SystemExit(main({arguments!r}, own_process=True))"
 
 
 def run() -> dict[str, Any]:

@@ -67,13 +67,15 @@ COMMANDS = {
 }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int:
     """Run the command line and return its exit code.
 
     Parameters
     ----------
     argv : sequence of str, optional
         The arguments; by default those of the process.
+    own_process : bool
+        Whether the process does nothing else, so that the command may start others beside it.
 
     Examples
     --------
@@ -91,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from hrprob._core.memory import is_out_of_memory
     from hrprob._core.stopping import Terminated, stop_on_signals
 
-    command = COMMANDS[arguments.command]
+    command, arguments.own_process = COMMANDS[arguments.command], own_process
     try:
         # No configuration has fields of these names.
         with stop_on_signals(), named_as_options("out", "resume"):
@@ -117,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def console_main() -> NoReturn:
     """Run the command line as a process of its own, and end the process with its exit code."""
     _repair_streams()
-    code = main()
+    code = main(own_process=True)
     if any(thread is not threading.main_thread() and not thread.daemon for thread in threading.enumerate()):
         # Other threads still compute, but their results are not needed: the command failed or was stopped.
         sys.stdout.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 
@@ -22,6 +23,7 @@ from hrprob.cli.shared import (
     named_as_options,
     result_folder,
 )
+from hrprob.plot.drawing import BeginDrawing, drawing_process
 
 __all__ = ["COMMAND"]
 
@@ -43,6 +45,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
+    with contextlib.ExitStack() as beside:
+        draw = None
+        # Where no other process can be started, this one draws.
+        with contextlib.suppress(OSError):
+            draw = beside.enter_context(drawing_process()) if arguments.own_process else None
+        _play(arguments, draw)
+
+
+def _play(arguments: argparse.Namespace, draw: BeginDrawing | None) -> None:
     started = time.perf_counter(), time.process_time()
     with loading(arguments, arguments.file):
         prepare_jax()
@@ -65,6 +76,7 @@ def _run(arguments: argparse.Namespace) -> None:
             started=started,
             resume=arguments.resume,
             progress=shows_progress(arguments),
+            draw=draw,
         )
     say = printer(arguments)
     entries, remarks = summary(dataset), run_notes(dataset, experiment.problem)

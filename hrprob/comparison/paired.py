@@ -31,8 +31,7 @@ from hrprob._core.keywords import nearest_keywords
 from hrprob.comparison.estimates import estimate, growth_exponent, rate_ratio
 from hrprob.comparison.records import Comparison, Pair, Standing
 from hrprob.numerics.multiple_testing import holm
-from hrprob.simulation.misspecification import beliefs_in_words
-from hrprob.simulation.results import oracles_of
+from hrprob.simulation.reading import beliefs_in_words, oracles_of
 
 __all__ = ["Comparison", "Pair", "Standing", "compare", "compare_pair"]
 

@@ -19,7 +19,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.types import Decoded
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
-from hrprob.simulation.misspecification import beliefs_in_words
+from hrprob.simulation.reading import beliefs_in_words
 
 if TYPE_CHECKING:
     import xarray

@@ -13,13 +13,13 @@ lifetime.png, .svg  :func:`~hrprob.plot.plot_lifetime`
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hrprob import plot
 from hrprob.io.chunks import ChunkFolder
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
@@ -28,6 +28,7 @@ from hrprob.io.netcdf import write_netcdf
 from hrprob.io.staging import reserved, staged_at
 from hrprob.io.summary import summary
 from hrprob.io.unfinished import fingerprint, unfinished
+from hrprob.plot.drawing import BeginDrawing, draw_run
 from hrprob.simulation.engine import simulate
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def run_experiment(
     started: tuple[float, float] | None = None,
     resume: bool = False,
     progress: bool = False,
+    draw: BeginDrawing | None = None,
 ) -> xarray.Dataset:
     """Play an experiment and write its results into the folder ``out``, whole or not at all.
 
@@ -67,6 +69,8 @@ def run_experiment(
         :data:`hrprob.io.chunks.EVERY` seconds.
     progress : bool
         Show a progress bar.
+    draw : callable, optional
+        What has the figures drawn, from :func:`~hrprob.plot.drawing.drawing_process`. By default this process does.
 
     Returns
     -------
@@ -90,7 +94,7 @@ def run_experiment(
         staged_at(destination, "run") as folder,
         ThreadPoolExecutor(1) as beside,
     ):
-        writers = beside.submit(_load_writers)
+        writers = beside.submit(_load_writers, figures=draw is None)
         dataset = simulate(
             experiment.problem,
             experiment.policies,
@@ -110,21 +114,25 @@ def run_experiment(
             cpu_seconds=time.process_time() - cpu,
         )
         writers.result()
-        write_results(folder, dataset, facts)
+        write_results(folder, dataset, facts, draw)
     return dataset
 
 
-def _load_writers() -> None:
+def _load_writers(*, figures: bool) -> None:
     """Import what writes the results, while the programs of the run are compiled and played."""
-    import h5netcdf  # noqa: F401
-    import xarray  # noqa: F401
+    import xarray
 
-    from hrprob.plot.saving import load_backends
+    # What is imported at the first use, too: h5netcdf, and Dask where it is installed.
+    xarray.Dataset().to_netcdf(engine="h5netcdf")
+    if figures:
+        from hrprob.plot.saving import load_backends
 
-    load_backends()
+        load_backends()
 
 
-def write_results(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, object]) -> None:
+def write_results(
+    folder: Path, dataset: xarray.Dataset, facts: Mapping[str, object], draw: BeginDrawing | None = None
+) -> None:
     """Write the files of a run into an empty folder.
 
     Parameters
@@ -135,11 +143,14 @@ def write_results(folder: Path, dataset: xarray.Dataset, facts: Mapping[str, obj
         The result of :func:`~hrprob.simulation.engine.simulate`.
     facts : mapping
         The result of :func:`~hrprob.io.manifest.run_manifest`.
+    draw : callable, optional
+        What has the figures drawn while the other files are written.
     """
     packed = {"zlib": True, "complevel": 1, "shuffle": True}
     encoding = dict.fromkeys(("regret", "lifetime", "action", "optimal", "best"), packed)
+    shown = dataset[["regret", "mean_lifetime"]]
+    finish_drawing = functools.partial(draw_run, shown, folder) if draw is None else draw(shown, folder)
     write_netcdf(dataset, folder / "results.nc", encoding)
     write_json(folder / "summary.json", summary(dataset))
-    plot.save(plot.plot_regret(dataset), folder, "regret")
-    plot.save(plot.plot_lifetime(dataset), folder, "lifetime")
+    finish_drawing()
     write_manifest(folder, facts)

@@ -33,7 +33,6 @@ from hrprob.io.unfinished import fingerprint, unfinished
 from hrprob.simulation.binding import bind
 from hrprob.simulation.cost import slow_policies
 from hrprob.simulation.engine import compile_programs
-from hrprob.simulation.play import expect_warmup
 from hrprob.simulation.progress import Progress
 from hrprob.simulation.tasks import Scheduler, Task, cut, join, play_task
 
@@ -151,7 +150,6 @@ def _play_here(
     A policy is played on one core, and the slowest one of a part would leave the others idle: so two parts are
     played at a time, each on half of the cores, and later parts are compiled meanwhile.
     """
-    _expect_warmups(parts)
     tasks = {part: _task(experiment) for part, experiment in parts.items()}
     # The longest first: last, one would keep half of the cores busy alone.
     order = sorted(tasks, key=lambda part: -sum(each.long_program for each in tasks[part].policies.values()))
@@ -198,17 +196,6 @@ def _play_here(
             # A part that is being played ends with its next chunk.
             abandoned.set()
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _expect_warmups(parts: Mapping[str, Experiment]) -> None:
-    """Let policies of different parts share programs, though some have warm-up users and others have none."""
-    with double_precision():
-        for experiment in parts.values():
-            for name, policy in experiment.policies.items():
-                if policy.warmup > 0:
-                    expect_warmup(
-                        experiment.problem, bind(name, policy, experiment.problem, experiment.users)
-                    )
 
 
 def _play_on(

@@ -14,7 +14,7 @@ from hrprob._core.keywords import nearest_keywords
 from hrprob.io.json_files import finite_or_none
 from hrprob.io.result_table import ResultTable, frame_of
 from hrprob.problem import Problem
-from hrprob.simulation.misspecification import beliefs_in_words
+from hrprob.simulation.reading import beliefs_in_words
 from hrprob.simulation.results import summary_users
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import xarray
 from matplotlib.axes import Axes
 
 from hrprob.plot.style import GREY
-from hrprob.simulation.misspecification import short_beliefs
+from hrprob.simulation.reading import short_beliefs
 
 __all__ = ["label_of", "labels_of", "note_above"]
 

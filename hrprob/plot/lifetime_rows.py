@@ -16,7 +16,7 @@ from hrprob.plot.labels import label_of, labels_of, note_above
 from hrprob.plot.scales import FAR_APART, number_ticks, share_linear_scale
 from hrprob.plot.sizes import COLUMN_WIDTH, LINE_HEIGHT
 from hrprob.plot.style import GREY, look_of, style
-from hrprob.simulation.results import oracles_of
+from hrprob.simulation.reading import oracles_of
 
 __all__ = ["final_regret", "lifetimes", "plot_lifetime"]
 

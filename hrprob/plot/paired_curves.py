@@ -15,7 +15,7 @@ from hrprob.plot.intervals import draw_band, mean_interval, trials_in_words
 from hrprob.plot.labels import label_of, labels_of, note_above
 from hrprob.plot.scales import FAR_APART, number_ticks
 from hrprob.plot.style import look_of
-from hrprob.simulation.results import oracles_of
+from hrprob.simulation.reading import oracles_of
 
 __all__ = ["differences", "optimal_actions"]
 

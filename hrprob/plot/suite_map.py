@@ -13,7 +13,7 @@ from matplotlib.colors import LogNorm
 from hrprob._core.keywords import nearest_keywords
 from hrprob.numerics.ratios import ratios_to_least
 from hrprob.plot.canvas import drawn_on
-from hrprob.simulation.results import oracles_of
+from hrprob.simulation.reading import oracles_of
 
 if TYPE_CHECKING:
     from hrprob.comparison.records import Comparison

@@ -113,7 +113,7 @@ class BayesLearner(Learner[BayesState]):
         remedy = "1.05 refits whenever the number of users has grown by 5 %; 1 after every user"
         set_frozen(
             self,
-            engine=make_engine(self.engine),
+            engine=make_engine(self.engine).for_policy(),
             model=make_model(self.model),
             prior=make_prior(self.prior),
         )

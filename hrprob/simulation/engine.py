@@ -15,6 +15,7 @@ module           what it does
 ``play``         one policy on one block; what everything that plays goes through
 ``engine``       ``simulate``: all policies on all blocks
 ``results``      the arrays of a run as an xarray dataset
+``reading``      what a result says of its policies
 ``checkpoints``  how far each block has come, kept for a later process
 ``tasks``        a run in tasks that may be played anywhere, and joined again
 ``progress``     how far a run is, for people who wait
@@ -168,7 +169,8 @@ def compile_programs(
     for name, policy in policies.items():
         if policy.long_program or not only_long:
             bound = bind(name, policy, problem, users)
-            Play(problem, bound, keys, users).prepare(problem, schedule).result()
+            for compile_one in Play(problem, bound, keys, users).programs(problem, schedule):
+                compile_one().result()
 
 
 def _schedule(
@@ -293,7 +295,7 @@ def _play_block(
     # Programs are compiled while the first arrivals are made. A policy is sent to the pool when its program is
     # ready: its workers never wait for a compiler.
     programs = {
-        name: compilers.submit(_timed, plays[name].prepare, problem, schedule)
+        name: [compilers.submit(_timed, each) for each in plays[name].programs(problem, schedule)]
         for name in sorted(plays, key=lambda name: not policies[name].long_program)
     }
     spent: dict[str, float] = {}
@@ -304,7 +306,8 @@ def _play_block(
         moves = {}
         # The slowest first: begun last, it would leave the other workers without work at the end of a chunk.
         for name in sorted(plays, key=lambda name: -spent.get(name, 0.0)):
-            programs[name].result()[0].result()
+            for compiling in programs[name]:
+                compiling.result()[0].result()
             moves[name] = pool.submit(_timed, _pieces, plays[name], chunk)
         for name, move in moves.items():
             pieces, spent[name] = move.result()

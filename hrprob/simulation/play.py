@@ -8,9 +8,10 @@ play the same game.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -24,13 +25,11 @@ from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import Arrivals
-from hrprob.simulation.programs import Carry, Keys, Observer, Played, advance, begin, fit_keys
+from hrprob.simulation.programs import Carry, Keys, Observer, Played, advance, begin, fit_keys, warm
 from hrprob.simulation.schedule import Chunk, Schedule, arriving
 from hrprob.simulation.truths import SHARED, OwnNumbers
 
-__all__ = ["Piece", "Play", "expect_warmup", "look_at_states", "play_block"]
-
-_expected: set[Hashable] = set()
+__all__ = ["Piece", "Play", "look_at_states", "play_block"]
 
 
 class Piece(NamedTuple):
@@ -42,29 +41,6 @@ class Piece(NamedTuple):
     cost: np.ndarray  # (users, trials) pseudo regret of each user
     regret: np.ndarray  # (users, trials) cumulative pseudo regret
     observed: PyTree  # what the observer returned, each (users, ..., trials)
-
-
-def expect_warmup(problem: Problem, policy: Policy) -> None:
-    """Let this bound policy share its program with others of its kind that have no warm-up users, in this process.
-
-    A program for warm-up users serves all others as well, to the bit; one without them is smaller. Where both
-    are wanted, the larger one alone is compiled.
-    """
-    if policy.warmup > 0:
-        _expected.add(_kind_of(problem.rules, policy))
-
-
-def _kind_of(rules: StayRules, policy: Policy) -> Hashable:
-    """Return what decides which program serves a policy's users, apart from the sizes of chunks and blocks."""
-    leaves, tree = jax.tree.flatten((rules, policy))
-    return tree, tuple(
-        (np.shape(leaf), getattr(leaf, "dtype", None) or np.result_type(leaf)) for leaf in leaves
-    )
-
-
-class _Options(TypedDict):
-    warms: bool
-    observe: Observer | None
 
 
 class Play:
@@ -111,9 +87,6 @@ class Play:
             raise InvalidInput("policy", "must keep its action for a whole stay", policy.kind, remedy)
         self._rules, self._policy, self._keys, self._own = problem.rules, policy, keys, own
         self._observe = observe
-        self._warms = policy.warmup > 0 or (
-            bool(_expected) and observe is None and _kind_of(self._rules, policy) in _expected
-        )
         self._pauses = set(policy.pauses(users))
         self._ends = sorted({*stops, *self._pauses})
         self._carry: Carry = begin(policy, keys, own)
@@ -134,19 +107,21 @@ class Play:
             jax.tree.structure(self._carry), [jax.device_put(leaf) for leaf in leaves]
         )
 
-    def prepare(self, problem: Problem, schedule: Schedule) -> Future[Ready]:
-        """Compile the program that serves the chunks of a schedule; the future is done when it is ready."""
+    def programs(self, problem: Problem, schedule: Schedule) -> list[Callable[[], Future[Ready]]]:
+        """Return functions that compile the programs for the chunks of a schedule, to be called side by side.
+
+        The future of each is done when its program is ready: another thread may be compiling it.
+        """
         shapes = Arrivals.shapes(problem, schedule.chunk_size, schedule.block_size)
-        return advance.prepare(*self._arguments(shapes, 0, 0), **self._options)
+        arguments = self._arguments(shapes, 0, 0)
+        serving = functools.partial(advance.prepare, *arguments, observe=self._observe)
+        return [serving, functools.partial(warm.prepare, *arguments)] if self._policy.warmup else [serving]
 
     def advance(self, chunk: Chunk) -> Iterator[Piece]:
         """Serve the users of a chunk; yield those after the warm-up, in one piece or up to each stop."""
         warmup = min(max(self._policy.warmup - chunk.before, 0), chunk.warmup)
         if warmup:
-            self._serve(chunk, 0, warmup)
-            # Warm-up users have no part in the regret. Zeros come from NumPy, for which nothing is compiled.
-            nothing = np.zeros(self._carry.regret.shape)
-            self._carry = self._carry._replace(regret=jax.device_put(nothing))
+            self._carry = warm(*self._arguments(chunk.arrived, 0, warmup))
         if not chunk.users:
             return
         first, last = chunk.users.start, chunk.users[-1]
@@ -164,17 +139,13 @@ class Play:
             first = end + 1
 
     def _serve(self, chunk: Chunk, low: int, high: int) -> Played:
-        self._carry, played = advance(*self._arguments(chunk.arrived, low, high), **self._options)
+        self._carry, played = advance(*self._arguments(chunk.arrived, low, high), observe=self._observe)
         return played
 
     def _arguments(
         self, arrived: Arrivals, low: int, high: int
     ) -> tuple[StayRules, Policy, Keys, Carry, Arrivals, int, int, OwnNumbers]:
         return self._rules, self._policy, self._keys, self._carry, arrived, low, high, self._own
-
-    @property
-    def _options(self) -> _Options:
-        return {"warms": self._warms, "observe": self._observe}
 
     def _pause(self, user: int) -> None:
         learning = self._carry.learning

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 from hrprob._core.errors import InvalidInput
 from hrprob._core.memory import check_memory
 from hrprob._core.records import describe
-from hrprob.policies.base import POLICIES, Policy
+from hrprob.policies.base import Policy
 from hrprob.problem import Problem
 from hrprob.simulation.misspecification import as_json, misspecified
 from hrprob.simulation.play import Piece
@@ -21,7 +20,7 @@ from hrprob.simulation.schedule import Chunk
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Recorder", "described", "kept_users", "oracles_of", "summary_users"]
+__all__ = ["Recorder", "described", "kept_users", "summary_users"]
 
 MOST_ENTRIES = 20_000_000
 # Users of a trajectory that are kept by default: longer ones are thinned, so that memory does not grow with T.
@@ -83,25 +82,6 @@ def summary_users(users: int) -> np.ndarray:
     [1, 1001, 2001, 2500]
     """
     return np.union1d(np.arange(1, users + 1, 1000), [users])
-
-
-def oracles_of(result: xarray.Dataset) -> tuple[str, ...]:
-    """Return the oracles of a result: they know the truth and learn nothing, so they are not compared with others.
-
-    Examples
-    --------
-    >>> import xarray
-    >>> described = '{"best": {"kind": "oracle"}, "greedy": {"kind": "greedy"}}'
-    >>> oracles_of(xarray.Dataset(coords={"policy": ["best", "greedy"]}, attrs={"policies": described}))
-    ('best',)
-    """
-    described, kinds = json.loads(result.attrs.get("policies", "{}")), POLICIES.kinds()
-    # A kind that is not imported here counts as a policy that learns.
-    return tuple(
-        name
-        for name in map(str, result.policy.values)
-        if name in described and kinds.get(described[name]["kind"], Policy).is_oracle
-    )
 
 
 class Recorder:

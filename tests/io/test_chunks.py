@@ -92,7 +92,7 @@ def stopped(tmp_path, monkeypatch):
     """Return an experiment and the folder where a run of it was stopped, after three of its chunks."""
     experiment = Experiment(PROBLEM, POLICIES, **SIZES)
     monkeypatch.setattr(chunks, "EVERY", 0.0)
-    monkeypatch.setattr("hrprob.io.run.plot.save", lambda figure, folder, name: None)
+    monkeypatch.setattr("hrprob.io.run.draw_run", lambda dataset, folder: None)
     save, saved = ChunkFolder.save, []
 
     def save_some(self, *arguments):

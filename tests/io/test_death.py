@@ -18,17 +18,16 @@ def quick(monkeypatch, dataset):
     def played(problem, policies, *, seed, **options):
         return dataset.assign_attrs(seed=seed)
 
-    def save(figure, folder, name):
-        (folder / f"{name}.png").write_text(f"{name} of {figure.attrs['seed']}")
+    def draw(dataset, folder):
+        for name in ("regret", "lifetime"):
+            (folder / f"{name}.png").write_text(f"{name} of {dataset.attrs['seed']}")
 
     monkeypatch.setattr("hrprob.io.manifest._git_revision", lambda: None)
     # One file, opened once, as the real one; putting its content together takes most of the time.
     monkeypatch.setattr(run, "write_netcdf", lambda data, path, encoding: path.write_text(str(data.seed)))
     monkeypatch.setattr("os.fsync", lambda number: None)
     monkeypatch.setattr(run, "simulate", played)
-    monkeypatch.setattr(run.plot, "plot_regret", lambda dataset: dataset)
-    monkeypatch.setattr(run.plot, "plot_lifetime", lambda dataset: dataset)
-    monkeypatch.setattr(run.plot, "save", save)
+    monkeypatch.setattr(run, "draw_run", draw)
 
 
 def seed_of_result(out, seed_in=lambda facts: facts["seed"]):

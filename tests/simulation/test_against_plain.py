@@ -14,7 +14,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import WARMUP_USERS, trial_keys
 from hrprob.policies import POLICIES
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.programs import advance, begin
+from hrprob.simulation.programs import advance, begin, warm
 from tests.simulation.plain_cases import (
     ALL_VARIANTS,
     BELIEFS,
@@ -147,9 +147,10 @@ def test_sample_set_and_estimates(plain: Any, growth: float) -> None:
         carry = begin(bound, keys)
         for user in [*range(WARMUP_USERS, WARMUP_USERS + policy.warmup), *range(1, USERS + 1)]:
             arrived = arrivals(problem, keys, np.array([user], dtype=np.uint32))
-            carry, played = advance(problem.rules, bound, keys, carry, arrived, warms=True)
             if user >= WARMUP_USERS:
+                carry = warm(problem.rules, bound, keys, carry, arrived)
                 continue
+            carry, played = advance(problem.rules, bound, keys, carry, arrived)
             action.append(np.asarray(played.served.action[0]))
             samples.append(np.asarray(carry.learning.sample_size))
             np.testing.assert_array_equal(carry.learning.state.sample_size, carry.learning.sample_size)

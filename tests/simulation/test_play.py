@@ -13,10 +13,9 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import trial_keys
 from hrprob.policies.base import Seen
-from hrprob.simulation import play as plays
 from hrprob.simulation import schedule as schedules
-from hrprob.simulation.play import Piece, Play, expect_warmup, play_block
-from hrprob.simulation.programs import advance
+from hrprob.simulation.play import Piece, Play, play_block
+from hrprob.simulation.programs import advance, warm
 from hrprob.simulation.schedule import Schedule
 
 PROBLEM = hrprob.Problem(theta=[0.6, 0.3], phi=[0.5, -0.9], contexts=hrprob.Ball(actions=3))
@@ -96,19 +95,33 @@ def test_a_warm_up_longer_than_a_chunk(monkeypatch: pytest.MonkeyPatch, eager: b
         np.testing.assert_array_equal(joined, getattr(whole, name))
 
 
-@pytest.mark.optimised
-def test_a_program_for_warm_up_users_serves_others_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plays, "_expected", set())
-    alone, _ = play(hrprob.Greedy())
-    play(POLICY)
-    programs = advance.count
+def test_policies_with_and_without_warm_up_users_share_a_program() -> None:
+    play(hrprob.Greedy())
+    serving, warming = advance.count, warm.count
+    play(hrprob.Greedy(warmup=3))
+    assert advance.count == serving
+    assert warm.count <= warming + 1
+    keys = trial_keys(SEED, np.arange(TRIALS))
+    schedule = Schedule(PROBLEM, users=USERS, trials=range(TRIALS), warmup=2)
+    counts = []
+    for policy in (hrprob.Greedy(), POLICY):
+        with double_precision():
+            counts.append(
+                len(Play(PROBLEM, policy.bind(PROBLEM, USERS), keys, USERS).programs(PROBLEM, schedule))
+            )
+    assert counts == [1, 2]
+
+
+@pytest.mark.slow
+def test_programs_that_were_compiled_before_are_those_that_play() -> None:
+    policy = hrprob.Greedy(warmup=2)
     with double_precision():
-        expect_warmup(PROBLEM, POLICY.bind(PROBLEM, USERS))
-    shared, _ = play(hrprob.Greedy())
-    assert advance.count == programs
-    for one, other in zip(alone, shared, strict=True):
-        np.testing.assert_array_equal(one.regret, other.regret)
-    # Another kind of policy keeps a program of its own.
-    assert not Play(
-        PROBLEM, hrprob.Random().bind(PROBLEM, USERS), trial_keys(SEED, np.arange(TRIALS)), USERS
-    )._warms
+        keys, bound = trial_keys(SEED, np.arange(TRIALS)), policy.bind(PROBLEM, 2 * USERS)
+        schedule = Schedule(PROBLEM, users=2 * USERS, trials=range(TRIALS), warmup=2)
+        playing = Play(PROBLEM, bound, keys, 2 * USERS)
+        for compile_one in playing.programs(PROBLEM, schedule):
+            compile_one().result()
+        counts = advance.count, warm.count
+        for _ in play_block(PROBLEM, playing, keys, schedule, TRIALS):
+            pass
+    assert (advance.count, warm.count) == counts

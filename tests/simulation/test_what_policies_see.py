@@ -16,7 +16,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import WARMUP_USERS, trial_keys
 from hrprob._core.records import with_fields
 from hrprob.simulation.arrivals import arrivals
-from hrprob.simulation.programs import advance, begin
+from hrprob.simulation.programs import advance, begin, warm
 from tests.simulation.extension_cases import ERRORS, NOISES, WORLDS
 
 
@@ -55,7 +55,8 @@ def test_no_policy_sees_a_hidden_level(name: str, eager: bool) -> None:
     with double_precision():
         bound, keys = policy.bind(problem, 20), trial_keys(0, np.arange(2))
         arrived = arrivals(problem, keys, np.r_[WARMUP_USERS + np.arange(2), np.arange(1, 21)])
-        carry, played = advance(problem.rules, bound, keys, begin(bound, keys), arrived, warms=True)
+        carry = warm(problem.rules, bound, keys, begin(bound, keys), arrived, 0, 2)
+        carry, played = advance(problem.rules, bound, keys, carry, arrived, 2)
     hidden = name != "mixture"
     assert np.all(np.asarray(played.served.action)[2:] == (0 if hidden else 1))
     assert np.all((np.asarray(carry.learning.state.seen) == 0) == hidden)

@@ -156,6 +156,10 @@ class Engine(abc.ABC, Generic[State]):
         """Return the engine with chains that have about ``draws`` draws together, where it has chains."""
         return self
 
+    def for_policy(self) -> Self:
+        """Return the engine as a policy has it, which draws from each of many fits once."""
+        return self
+
     def for_final_draws(self) -> Self:
         """Return the engine as it draws from a finished fit, where a draw may cost more than in a policy."""
         return self

@@ -8,9 +8,10 @@ Each stay multiplies the weight of a particle by its likelihood. What a particle
 :mod:`.smc_joint`       values of θ and φ, for every other model and prior
 ======================  ====================================================================
 
-When the number of users has grown by the factor ``refit``, and whenever the effective sample size
+When the number of rows has grown by the factor ``refit``, and whenever the effective sample size
 falls below a quarter of the particles, the particles are resampled and moved by Metropolis steps whose
-target is the posterior given all stays so far [1]_. The steps alternate between an independence
+target is the posterior given all stays so far [1]_. In a policy they are moved at the former times only where the
+effective sample size is below three quarters of them: others still have as good weights as moved ones would have. The steps alternate between an independence
 proposal from the normal distribution with the particles' moments, which most particles accept, and a
 random walk, which corrects what that normal misses.
 
@@ -60,6 +61,10 @@ __all__ = ["SMC", "Cloud"]
 _WIDER = 1.2
 # Particles are moved at once where their effective sample size is below this share.
 _LEAST_SHARE = 0.25
+# With a larger share a policy does not move them, even where it is due.
+_ENOUGH_SHARE = 0.75
+# Metropolis steps by default: of a fit, and of a policy.
+_MOVES, _MOVES_OF_POLICY = 4, 2
 # Below this share the posterior is too far away for one move, and is reached by tempering.
 _FEW_SHARE = 1 / 16
 # Most moves of one tempering; the last goes all the way.
@@ -114,8 +119,9 @@ class SMC(StreamingEngine):
     ----------
     particles : int
         Number of particles.
-    moves : int
-        Metropolis steps per particle when the particles are moved.
+    moves : int, optional
+        Metropolis steps per particle when the particles are moved; by default 4, and 2 in a policy, which draws once
+        from each of many fits.
     tries : int
         Where θ is integrated out, proposals per draw of θ in its ball; where all are rejected, the draw is
         the nearest point of the ball. A policy draws for every user and has few; a finished fit takes a
@@ -131,16 +137,16 @@ class SMC(StreamingEngine):
     refit: ClassVar[float] = 1.2
     raise_for_rhat: ClassVar[str] = "particles"
     particles: int = 256
-    moves: int = 4
+    moves: int | None = None
     tries: int = 12
 
     def __post_init__(self) -> None:
         set_frozen(
             self,
             particles=check_count("particles", self.particles, low=2, high=10**6, remedy="256 do for d = 4"),
-            moves=check_count(
-                "moves", self.moves, high=10**6, remedy="without a move particles only die out"
-            ),
+            moves=self.moves
+            if self.moves is None
+            else check_count("moves", self.moves, high=10**6, remedy="without a move particles only die out"),
             tries=check_count("tries", self.tries, high=10**6, remedy="12 do for a policy"),
         )
 
@@ -156,8 +162,9 @@ class SMC(StreamingEngine):
         return belief._replace(log_weight=belief.log_weight + log_probability, given=given)
 
     def refresh(self, target: Target, tables: Tables, belief: Cloud, due: jax.Array) -> Cloud:
-        """Return the particles moved where it is ``due`` or few have weight, else as they are."""
-        return self.fit_one_by_one(target, tables, belief, due | self.needs_refit(belief))
+        """Return the particles moved where few have weight, and where it is ``due`` unless many have; else as they are."""
+        many = effective_size(belief.log_weight) > _ENOUGH_SHARE * self.particles
+        return self.fit_one_by_one(target, tables, belief, (due & ~many) | self.needs_refit(belief))
 
     def fit(self, target: Target, tables: Tables, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all rows: pairs of data and rows in use."""
@@ -223,7 +230,7 @@ class SMC(StreamingEngine):
         # The first step proposes the particles as they are and is always accepted: it evaluates their densities.
         unknown = jnp.full(n, -jnp.inf)
         unseen = (picked, unknown, unknown, start.given)
-        z, _, value, given = lax.fori_loop(0, self.moves + 1, move, unseen)
+        z, _, value, given = lax.fori_loop(0, (self.moves or _MOVES) + 1, move, unseen)
         return Cloud(z, jnp.zeros(n), given, jax.random.key_data(after)), value
 
     def draw(self, target: Target, belief: Cloud, key: jax.Array, scale: Number = 1.0) -> jax.Array:
@@ -242,6 +249,10 @@ class SMC(StreamingEngine):
         return smc_integrated.draw_coefficients(
             target, belief.z, weight, belief.given, key, self.tries, scale
         )
+
+    def for_policy(self) -> Self:
+        """Return the engine with two Metropolis steps where none were asked for."""
+        return self if self.moves is not None else with_fields(self, moves=_MOVES_OF_POLICY)
 
     def for_final_draws(self) -> Self:
         """Return the engine with a thousand tries at a draw of θ in its ball."""

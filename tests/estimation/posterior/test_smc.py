@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import hrprob
 from hrprob._core.precision import double_precision
 from hrprob._core.records import with_fields
 from hrprob.estimation.posterior import smc_integrated
@@ -19,24 +20,31 @@ from .reference import USERS, gathered
 
 @pytest.mark.study
 def test_smc_moves_only_the_trials_with_few_effective_particles(target):
-    """Three trials of which the second has one particle with all the weight."""
+    """Three trials: one particle of the second has all the weight, and seven of the third; those of the first have equal weights."""
     engine = make_engine({"kind": "smc", "particles": 16, "moves": 1})
     sets = [gathered(8, seed=seed) for seed in range(3)]
     with double_precision():
         cloud = engine.init(target)
         even, uneven = jnp.zeros(16), jnp.zeros(16).at[3].set(30.0)
-        clouds = [cloud._replace(log_weight=weight) for weight in (even, uneven, even)]
+        seven = jnp.zeros(16).at[:7].set(30.0)
+        clouds = [cloud._replace(log_weight=weight) for weight in (even, uneven, seven)]
         stack = lambda trees: jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *trees)  # noqa: E731
         refresh = jax.jit(lambda data, cloud, due: engine.refresh(target, [(data, 8)], cloud, due))
         every = lambda due: jax.vmap(refresh, (-1, -1, None), -1)(stack(sets), stack(clouds), due)  # noqa: E731
         moved, due = every(jnp.asarray(False)), every(jnp.asarray(True))
         for trial, (data, before) in enumerate(zip(sets, clouds, strict=True)):
             alone = jax.jit(lambda data, cloud: engine.fit(target, [(data, 8)], cloud))(data, before)
-            np.testing.assert_allclose(due.z[..., trial], alone.z, rtol=1e-12)
+            np.testing.assert_allclose(due.z[..., trial], (before if trial == 0 else alone).z, rtol=1e-12)
             expected = alone if trial == 1 else before
             np.testing.assert_allclose(moved.z[..., trial], expected.z, rtol=1e-12)
             of_theta = moved.given.covariance[..., trial]
             np.testing.assert_allclose(of_theta, expected.given.covariance, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("moves", "in_policy", "of_fit"), [(None, 2, None), (4, 4, 4), (1, 1, 1)])
+def test_a_policy_moves_by_two_steps_unless_told_otherwise(moves, in_policy, of_fit):
+    engine = make_engine("smc" if moves is None else {"kind": "smc", "moves": moves})
+    assert (hrprob.Thompson(engine=engine).engine.moves, engine.moves) == (in_policy, of_fit)
 
 
 def both(z_phi):
