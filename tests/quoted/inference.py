@@ -64,7 +64,9 @@ def misspecified_rows(values):
     rows = []
     for name, found in values["misspecified"].items():
         shares = [interval(share, found["sets"]) for share in found["missed"].values()]
-        parts = [f"{round(share * found['tested'])} of {found['tested']}" for share in found["excluded"].values()]
+        parts = [
+            f"{round(share * found['tested'])} of {found['tested']}" for share in found["excluded"].values()
+        ]
         rows.append([name, *shares, *parts])
     sizes = [number(int(n)) for n in next(iter(values["misspecified"].values()))["missed"]]
     header = ["outcomes", *(f"ever missed up to n = {n}" for n in sizes), "θ\\* excluded", "φ\\* excluded"]
