@@ -132,7 +132,7 @@ WRONG = {
     "variances 1.5 times as large": lambda rng, size: rng.normal(size=size) * 1.5**0.5,
 }
 # Data sets, those in which θ* and φ* are tested one by one, and at which n.
-WRONG_SETS, TESTED_SETS, TESTED_ROUNDS = 512, 64, 10_000
+WRONG_SETS, TESTED_SETS, TESTED_ROUNDS = 256, 32, 10_000
 
 
 def misspecified(sets: int = WRONG_SETS, tested: int = TESTED_SETS) -> dict:
