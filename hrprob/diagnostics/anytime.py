@@ -214,7 +214,8 @@ def _verdict(design: str, dataset: xarray.Dataset) -> Verdict:
         now, always = (_interval(value, count) for value in (row.coverage, row.always))
         valid = at_least(float(row.always), count, wanted)
         at_n.append(f"{name} {now}, {_calibrated(now, wanted)}")
-        up_to_n.append(f"{name} {always}, {_valid(valid, count, wanted)}")
+        looks = f" (looked at {dataset.sizes['n']} times only)" if kind == "posterior" else ""
+        up_to_n.append(f"{name}{looks} {always}, {_valid(valid, count, wanted)}")
         widths.append(f"{name} {float(row.radius) / quantile:.3g}")
     ratio = float(last.radius.sel(kind="likelihood-ratio")) / float(last.radius.sel(kind="posterior"))
     words = (
@@ -262,7 +263,14 @@ def plot_anytime(sets: Mapping[str, xarray.Dataset]) -> Figure:
         for column, (design, dataset) in zip(panels.T, sets.items(), strict=True):
             for number, kind in enumerate(KINDS):
                 look, one = plot.look_of(number), dataset.sel(kind=kind)
-                column[0].plot(one.n, one.always, color=look.color, marker="o", ms=3, label=_LABELS[kind])
+                # Sets that always contain the truth lie on one line: the later ones are thinner.
+                wide = {
+                    "color": look.color,
+                    "lw": 3.2 - 0.7 * number,
+                    "marker": "o",
+                    "ms": 7.0 - 1.4 * number,
+                }
+                column[0].plot(one.n, one.always, label=_LABELS[kind], **wide)
                 column[0].plot(one.n, one.coverage, color=look.color, ls="--", lw=0.8)
                 column[1].plot(one.n, one.radius, color=look.color, marker="o", ms=3)
             column[1].plot(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
@@ -89,14 +91,18 @@ def frontier(result: xarray.Dataset) -> Figure:
 
 
 def _looks(result: xarray.Dataset) -> dict[str, tuple[str, str]]:
-    """Return marker and line of every policy: one of both per dial, a marker of its own for each of the others."""
+    """Return marker and line of every policy: one of both per dial, a marker of its own for each of the others.
+
+    Where there are more of the others than markers, they are numbered.
+    """
     dials = list(_dials(result))
-    looks, alone = {}, 0
+    looks, alone, others = {}, 0, sum(not str(dial) for dial in result.dial.values)
+    marks = _MARKERS if others <= len(_MARKERS) else tuple(f"${number + 1}$" for number in range(others))
     for name, dial in zip(result.policy.values, result.dial.values, strict=True):
         if str(dial):
             looks[str(name)] = _DIALS[dials.index(str(dial)) % len(_DIALS)]
         else:
-            looks[str(name)] = (_MARKERS[alone % len(_MARKERS)], "")
+            looks[str(name)] = (marks[alone], "")
             alone += 1
     return looks
 
@@ -113,10 +119,26 @@ def _legend(result: xarray.Dataset, looks: dict[str, tuple[str, str]]) -> list[L
         entries.append(Line2D([], [], color=GREY, marker=marker, linestyle=line, label=label))
     for name, dial in zip(result.policy.values, result.dial.values, strict=True):
         if not str(dial):
-            marker = looks[str(name)][0]
             label = label_of(str(name), 40)
-            entries.append(Line2D([], [], color=GREY, marker=marker, linestyle="none", label=label))
+            entries.append(
+                Line2D([], [], color=GREY, linestyle="none", label=label, **_marked(looks[str(name)][0], 6.0))
+            )
     return entries
+
+
+class _Marked(TypedDict, total=False):
+    """What Matplotlib is told of a marker."""
+
+    marker: str
+    markersize: float
+    markeredgewidth: float
+
+
+def _marked(marker: str, size: float) -> _Marked:
+    """Return how a marker is drawn: a number with a thin edge, or its digits run into each other."""
+    if marker.startswith("$"):
+        return {"marker": marker, "markersize": size, "markeredgewidth": 0.2}
+    return {"marker": marker, "markersize": 0.64 * size}
 
 
 def _draw_coverage(axes: Axes, result: xarray.Dataset, looks: dict[str, tuple[str, str]]) -> None:
@@ -174,11 +196,10 @@ def _draw(
             xerr=half[place] if away is None else None,
             yerr=None if away is None else away[:, place, None],
             color=colour,
-            marker=looks[str(name)][0],
-            markersize=3.2,
-            elinewidth=0.5,
+            elinewidth=0.4,
             linestyle="none",
             zorder=3,
+            **_marked(looks[str(name)][0], 5.0),
         )
     if regret.min() > 0.0:  # an oracle has none, and no place on a logarithmic axis
         axes.set_xscale("log")

@@ -156,6 +156,35 @@ def test_wrong_input(arguments: dict[str, Any], match: str) -> None:
         hrprob.frontier(PROBLEM, **(usual | arguments))
 
 
+@pytest.mark.parametrize("others", [3, 24])
+def test_every_policy_has_a_marker_of_its_own(others: int) -> None:
+    dials = dial_policies()
+    names, count = [*map(str, range(others)), *dials], others + len(dials)
+    by = ("policy", "kind", "parameter", "coordinate", "trial")
+    shape = (count, 1, 2, 1, 4)
+    made = xarray.Dataset(
+        {
+            "regret": (("policy", "trial"), np.arange(1.0, 4 * count + 1).reshape(count, 4)),
+            "covered": (by, np.ones(shape, bool)),
+            "width": (by, np.ones(shape)),
+        },
+        {
+            "policy": names,
+            "dial": ("policy", [""] * others + [one.dial for one in dials.values()]),
+            "setting": ("policy", [np.nan] * others + [one.value for one in dials.values()]),
+            "kind": ["wald"],
+            "parameter": list(PARAMETERS),
+        },
+        {"level": 0.9, "users": 100},
+    )
+    figure = hrprob.plot.frontier(made)
+    (legend,) = figure.legends
+    markers = [handle.get_marker() for handle in legend.legend_handles][1:]  # the first is the kind's
+    assert len(set(markers)) == len(markers) == others + 2
+    drawn = {line.get_marker() for line in figure.axes[0].lines} - {"None"}
+    assert set(markers) <= drawn
+
+
 def test_a_setting_twice() -> None:
     with pytest.raises(InvalidInput, match="twice"):
         dial_policies(scales=[1.0, 1.0], radii=[])

@@ -69,6 +69,20 @@ def test_a_draw_with_all_the_weight_decides(played: Any) -> None:
         assert int(chosen) == int(best.select((), users.key[user], *offered))
 
 
+@pytest.mark.slow
+def test_the_cumulative_variance_is_that_of_what_was_served(played: Any) -> None:
+    """Of every user, the variance under the served action: its mean over the pool at that time, as a share of the largest."""
+    policy, users, states, actions = played
+    pools = np.concatenate([np.asarray(policy.init().pool.z)[None], np.asarray(states.pool.z)[:-1]])
+    shares = []
+    for user, z in enumerate(pools):
+        _, w = moments(policy, jnp.asarray(z), users.contexts[user])
+        shares.append(w[:, int(actions[user])].mean() / policy.variance_max)
+    np.testing.assert_allclose(states.variance, np.cumsum(shares), rtol=1e-9)
+    link, bound = contract.PROBLEM.link, contract.PROBLEM.bounds.phi
+    assert float(policy.variance_max) == pytest.approx(link.offset + link.slope * bound)
+
+
 def test_the_variance_decides_on_the_tilt() -> None:
     with double_precision():
         policy = hrprob.FeelGoodThompson(variance_aware=True, strength=2.0, **contract.QUICKER)

@@ -1,8 +1,9 @@
 """How often likelihood-ratio sets ever miss the truth: all n from 10 to 10 000 at once, by design, outcome and predictive.
 
 A whole refresh takes about two CPU hours. ``python -m tests.quoted.anytime NOISE/DESIGN/PREDICTIVE …`` plays single cases and records
-each as it ends; `python -m tests.quoted texts` then rewrites the table. A case takes a CPU minute, with ``laplace`` and outcomes that are not
-normal several: these then enter round by round, because stays as rows are padded to the longest.
+each as it ends (two predictives, ``glse+laplace``, share the data sets); `python -m tests.quoted texts` then rewrites the table. A case
+takes a CPU minute, with ``laplace`` and outcomes that are not normal three or four: these then enter round by round, because stays as
+rows are padded to the longest. There the predictive is fitted less often and has fewer draws; how often is in the record.
 """
 
 import json
@@ -33,13 +34,17 @@ NOISES = {
     "mixture": hrprob.Mixture(),
     "truncated-normal": hrprob.TruncatedNormal(3.0, 0.05),
 }
-PREDICTIVES = {
-    "glse": "glse",
-    "laplace": {"kind": "laplace", "engine": {"kind": "laplace", "points": 0}, "draws": 64, "refit": 1.5},
-}
+LAPLACE = {"kind": "laplace", "engine": {"kind": "laplace", "points": 0}}
+# The promise does not depend on how well the predictive approximates the posterior.
+STAYS, ROUNDS = {"draws": 64, "refit": 1.5}, {"draws": 16, "refit": 3.0}
 RECORD = Path(__file__).parents[2] / "experiments" / "reference" / "quoted" / "anytime.json"
 # Most rounds of a stay that enter, a stopping rule; more users than LAST rounds take on any of these designs.
 CAP, USERS = 16, 8192
+
+
+def settings(predictive: str, noise: str) -> dict:
+    """Return what is not at its default in a predictive for these outcomes."""
+    return {} if predictive == "glse" else STAYS if noise == "normal" else ROUNDS
 
 
 def missed(noise: str, design: str, predictives=("glse", "laplace"), sets: int = 1024, seed: int = 7) -> dict:
@@ -52,9 +57,11 @@ def missed(noise: str, design: str, predictives=("glse", "laplace"), sets: int =
     for block in gather_blocks(problem, DESIGNS[design], truths, **options):
         data = block.of_kind(model.data)
         for name in predictives:
-            some = first_rounds(data) if name == "laplace" else data
-            found[name].append(log_ratio_paths(PREDICTIVES[name], some, model, setting, *block.truths))
-    return {name: _summary(paths) for name, paths in found.items()}
+            some, predictive = (
+                (first_rounds(data), LAPLACE | settings(name, noise)) if name == "laplace" else (data, name)
+            )
+            found[name].append(log_ratio_paths(predictive, some, model, setting, *block.truths))
+    return {name: _summary(paths) | settings(name, noise) for name, paths in found.items()}
 
 
 def first_rounds(data: Stays | Rounds) -> Stays | Rounds:
@@ -116,6 +123,56 @@ def widths(sets: int = 20, replications: int = 400, n: int = 1000) -> dict:
     return found
 
 
+# What is added to or multiplied with standard normal noise: outcomes that the set for normal ones is wrong about.
+WRONG = {
+    "Student-t, 5 degrees of freedom": lambda rng, size: rng.standard_t(5.0, size) * 0.6**0.5,
+    "Student-t, 3 degrees of freedom": lambda rng, size: rng.standard_t(3.0, size) * 3.0**-0.5,
+    "means higher by 0.1 sd": lambda rng, size: rng.normal(size=size) + 0.1,
+    "means higher by 0.2 sd": lambda rng, size: rng.normal(size=size) + 0.2,
+    "variances 1.5 times as large": lambda rng, size: rng.normal(size=size) * 1.5**0.5,
+}
+# Data sets, those in which θ* and φ* are tested one by one, and at which n.
+WRONG_SETS, TESTED_SETS, TESTED_ROUNDS = 256, 32, 10_000
+
+
+def misspecified(sets: int = WRONG_SETS, tested: int = TESTED_SETS) -> dict:
+    """Return how often sets for normal outcomes miss (θ*, φ*) where outcomes are not such, and which part they exclude.
+
+    Served is, of three contexts on the sphere, the one with the largest θ*ᵀx: contexts as a policy prefers them, not balanced ones.
+    """
+    problem, found = hrprob.Problem(), {}
+    truth, setting = (problem.theta, problem.phi), Setting(problem.dimension)
+    for name, noise in WRONG.items():
+        rng = np.random.default_rng(11)
+        x = rng.normal(size=(sets, LAST, 3, problem.dimension))
+        x /= np.linalg.norm(x, axis=-1, keepdims=True)
+        best = np.argmax(x @ truth[0], axis=-1)[..., None, None]
+        x = np.take_along_axis(x, best, axis=2)[:, :, 0]
+        r = x @ truth[0] + np.sqrt(2.0 + x @ truth[1]) * noise(rng, x.shape[:2])
+        data = Stays(x, np.ones(r.shape), r, r * r)  # type: ignore[arg-type]
+        tiled = (np.tile(part, (sets, 1)) for part in truth)
+        paths = log_ratio_paths("glse", data, model_for_noise(problem.noise), setting, *tiled)
+        part = slice(TESTED_ROUNDS)
+        excluded = np.mean([_excluded(x[i, part], r[i, part], truth) for i in range(tested)], axis=0)
+        found[name] = {
+            "sets": sets,
+            "missed": {
+                str(n): float(paths.ever_missed(DELTAS[0], FIRST, n).mean()) for n in (100, 1000, LAST)
+            },
+            "tested": tested,
+            "excluded": dict(zip(("theta", "phi"), map(float, excluded), strict=True)),
+        }
+        print(name, found[name], flush=True)
+    return found
+
+
+def _excluded(x: np.ndarray, r: np.ndarray, truth) -> list[bool]:
+    """Return whether the set has no pair with θ*, and none with φ*."""
+    known = hrprob.LikelihoodRatioSet(delta=DELTAS[0], predictive="glse").fit(x, r)
+    hypotheses = hrprob.Stated(theta=truth[0]), hrprob.Stated(phi=truth[1])
+    return [known.test(one).p_value < DELTAS[0] for one in hypotheses]
+
+
 def _glse_errors(stays: Stays, phi: np.ndarray, contexts: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the error of the GLSE's φ in the norm of V, and its errors along contexts; λ = 1, f(z) = z + 2."""
     x, rounds, total, squares = stays
@@ -130,22 +187,40 @@ def _mean_and_se(values) -> dict:
     return {"mean": float(np.mean(values)), "se": float(np.std(values, ddof=1) / len(values) ** 0.5)}
 
 
+OTHERS = {"widths": widths, "misspecified": misspecified}
+# Keys of the record under which there are several cases.
+CELLS = {*NOISES, *DESIGNS}
+
+
 def record_case(case: str) -> None:
-    """Play one case, NOISE/DESIGN/PREDICTIVE, and put it into the record."""
-    noise, design, predictive = case.split("/")
+    """Play one case, NOISE/DESIGN/PREDICTIVE or several predictives joined by +, and put it into the record.
+
+    ``widths`` and ``misspecified`` are cases too.
+    """
     begin = time.process_time()
-    found = missed(noise, design, [predictive])[predictive]
+    if case in OTHERS:
+        put({case: OTHERS[case]()})
+        print(case, f"{time.process_time() - begin:.0f} CPU s", flush=True)
+        return
+    noise, design, predictives = case.split("/")
+    found = missed(noise, design, predictives.split("+"))
     print(case, found, f"{time.process_time() - begin:.0f} CPU s", flush=True)
-    put_case(case, found)
+    put({noise: {design: found}})
 
 
-def put_case(case: str, found: dict) -> None:
-    """Put what was found in one case into the record."""
+def put(found: dict) -> None:
+    """Put values into the record, beside those of other cases."""
     from tests.quoted.sources import rounded
 
-    noise, design, predictive = case.split("/")
+    def into(old: dict, new: dict) -> None:
+        for key, value in new.items():
+            if key in CELLS and isinstance(value, dict):
+                into(old.setdefault(key, {}), value)
+            else:
+                old[key] = value
+
     content = json.loads(RECORD.read_text(encoding="utf-8"))
-    content["values"].setdefault(noise, {}).setdefault(design, {})[predictive] = rounded(found)
+    into(content["values"], rounded(found))
     RECORD.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -154,7 +229,9 @@ def anytime(folder=None, sets: int = 1024) -> dict:
 
     1024 data sets are whole blocks of `gather_blocks`, so that all have one shape.
     """
-    found: dict = {"deltas": DELTAS, "first": FIRST, "last": LAST, "widths": widths()}
+    found: dict = {"deltas": DELTAS, "first": FIRST, "last": LAST} | {
+        name: one() for name, one in OTHERS.items()
+    }
     for noise in NOISES:
         found[noise] = {}
         for design in DESIGNS:

@@ -5,7 +5,7 @@ from pathlib import Path
 from hrprob.comparison.growth import measured_error_rates
 from hrprob.theory.findings import failure_interval
 from tests.quoted.formats import number, ratio, with_error, with_interval
-from tests.quoted.inference import anytime_rows, frontier_rows
+from tests.quoted.inference import anytime_rows, frontier_rows, misspecified_rows
 from tests.quoted.logs import LOGS
 
 SUITE = Path(__file__).parents[2] / "experiments" / "suite"
@@ -265,6 +265,11 @@ def anytime(recorded):
     return table(*anytime_rows(recorded["anytime"]["values"]))
 
 
+def misspecified(recorded):
+    """Return how often likelihood-ratio sets miss where outcomes are not as assumed."""
+    return table(*misspecified_rows(recorded["anytime"]["values"]))
+
+
 def frontier(recorded):
     """Return what inference costs on one action set."""
     return table(*frontier_rows(recorded["frontier"]["values"]))
@@ -291,6 +296,7 @@ BLOCKS = {
     "forgetting": _recorded("forgetting", forgetting),
     "logs": _recorded("logs", logs),
     "anytime": _recorded("anytime", anytime),
+    "misspecified": _recorded("anytime", misspecified),
     "frontier": _recorded("frontier", frontier),
     "checks-faults": _recorded("checks", checks_faults),
     "checks-sound": _recorded("checks", checks_sound),

@@ -46,18 +46,42 @@ def anytime_rows(values):
             row = [noise if design == "fixed" else "", design]
             for predictive in ("glse", "laplace"):
                 row += missed(found[predictive]) if predictive in found else ["not run", "", ""]
+            row.append(fitted(found.get("laplace", {})))
             rows.append(row)
     header = ["outcomes", "design"]
     for predictive in ("glse", "laplace"):
         header += [f"`{predictive}`, δ = .1", "δ = .05", "n up to"]
+    return [*header, "draws, growth"], rows
+
+
+def fitted(found):
+    """Return how many draws a predictive averaged over, and by which factor rows grew between two of its fits."""
+    return f"{found['draws']}, {found['refit']:g}" if found else ""
+
+
+def misspecified_rows(values):
+    """Return header and rows: how often sets for normal outcomes miss where outcomes are not such."""
+    rows = []
+    for name, found in values["misspecified"].items():
+        shares = [interval(share, found["sets"]) for share in found["missed"].values()]
+        parts = [
+            f"{round(share * found['tested'])} of {found['tested']}" for share in found["excluded"].values()
+        ]
+        rows.append([name, *shares, *parts])
+    sizes = [number(int(n)) for n in next(iter(values["misspecified"].values()))["missed"]]
+    header = ["outcomes", *(f"ever missed up to n = {n}" for n in sizes), "θ\\* excluded", "φ\\* excluded"]
     return header, rows
 
 
 def missed(found):
     """Return the shares in percent, with intervals, and the least largest n."""
-    cells = []
-    for part, allowed in zip(found["missed"], (0.1, 0.05), strict=True):
-        low, high = share_interval(round(part * found["sets"]), found["sets"])
-        percent = {"mean": 100 * part, "low": 100 * low, "high": 100 * high}
-        cells.append(with_interval(percent, 1, value=100 * allowed) + " %")
+    parts = zip(found["missed"], (0.1, 0.05), strict=True)
+    cells = [interval(part, found["sets"], 1, 100 * allowed) for part, allowed in parts]
     return [*cells, number(found["rounds"]["least"])]
+
+
+def interval(part, count, digits=0, value=10):
+    """Return a share in percent with its interval, by Clopper and Pearson."""
+    low, high = share_interval(round(part * count), count)
+    percent = {"mean": 100 * part, "low": 100 * low, "high": 100 * high}
+    return with_interval(percent, digits, value=value) + " %"

@@ -73,12 +73,14 @@ def summary(run) -> dict:
         "trials": run.sizes["trial"],
         "regret": {},
         "ratio": {},
+        "to_calibrated": {},
         "sublinear": {},
     }
     for policy, values in last.items():
         found["regret"][policy] = mean_and_se(values)
-        ratio = ratio_of_means(values, last["likelihood-ratio"])
-        found["ratio"][policy] = {"mean": ratio.mean, "low": ratio.low, "high": ratio.high}
+        for field, reference in (("ratio", "likelihood-ratio"), ("to_calibrated", "calibrated")):
+            ratio = ratio_of_means(values, last[reference])
+            found[field][policy] = {"mean": ratio.mean, "low": ratio.low, "high": ratio.high}
         growth = sublinear(run.user.values, run.sel(policy=policy).values, run.sel(policy="random").values)
         found["sublinear"][policy] = growth.verdict
     return found

@@ -30,13 +30,12 @@ so far, so m is a stopping time and changes nothing.
 **What is assumed.** That outcomes have the model's distribution exactly: mean θ*ᵀx, variance f(φ*ᵀx), its shape, and
 independent noise; that ‖θ*‖ and ‖φ*‖ keep their bounds. Contexts, levels and the policy are arbitrary.
 
-**What fails under misspecification.** If outcomes have another distribution P, there is no true (θ*, φ*). The ratio with respect
-to the best pair (the Kullback–Leibler projection of P) is a martingale no more: its logarithm may drift upwards by up to
-ε per round, where ε is how much better the best mixture of predictives describes P than the best pair does, so
-the miss probability grows with n and no δ protects against it. For normal models and heavier-tailed noise the set for φ fails
-first: squared residuals vary more than the likelihood assumes. A variant for sub-Gaussian noise of unknown shape is open:
-for means alone one exists (replace the likelihood by the sub-Gaussian bound on the moment generating function), but for the
-variance a bound on it, rather than a likelihood, would have to be assumed on both sides.
+**What fails under misspecification.** If outcomes have another distribution, there is no true (θ*, φ*), and the ratio is a martingale no more. Where
+the true density is at most e^ε times that of a pair, for every outcome, the pair is ever outside up to round n with probability at most
+δe^{εn}, because E_n e^{−εn} is a supermartingale. For a normal model, heavier tails, wrong means and larger variances have no such bound: the
+probability of a miss may grow with n, and no δ protects against it (``docs/explanation/inference.md`` has how fast). A variant for sub-Gaussian
+noise of unknown shape is open: for means alone one exists (replace the likelihood by the sub-Gaussian bound on the moment generating
+function, which is what α⁽¹⁾ does), but for the variance a bound on it, rather than a likelihood, would have to be assumed on both sides.
 
 References
 ----------

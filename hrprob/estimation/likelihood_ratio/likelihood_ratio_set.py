@@ -123,7 +123,8 @@ class LikelihoodRatioSet:
         """Start again from contexts ``X`` (n, d) and outcomes ``r`` (n,), in the order in which they were seen.
 
         ``user`` labels the rounds of one stay, which must follow one another under one context; one predictive serves them
-        all. Without labels every round has its own. Models other than the normal one see single rounds.
+        all. Without labels every round has its own. Models other than the normal one see single rounds; ``user-effect``, whose users'
+        rounds depend on each other, needs the labels, and one context per user.
         """
         self._state = None
         return self.partial_fit(X, r, user)
@@ -133,15 +134,23 @@ class LikelihoodRatioSet:
         contexts, outcomes = check_rounds(X, r)
         if self.model.data is not Stays:
             return self.update(rounds(contexts, outcomes))
+        users_differ = "user" in self.model.columns
         if user is not None:
             _check_contiguous(contexts, np.asarray(user))
-        return self.update(stays(contexts, outcomes, user))
+        elif users_differ:
+            remedy = "rounds of one user depend on each other; label them"
+            raise InvalidInput("user", f"must be given with the model {self.model.kind!r}", None, remedy)
+        data = stays(contexts, outcomes, user)
+        if users_differ and len(data.rounds) > len(np.unique(np.asarray(user))):
+            remedy = "rows would not be independent; no set is offered for them"
+            raise InvalidInput("user", "must label users with one context each", "several contexts", remedy)
+        return self.update(data)
 
     def add_stay(self, x: ArrayLike, rounds: float, total: float, squares: float) -> LikelihoodRatioSet:
-        """Add one stay under context ``x`` (d,): its number of rounds, Σr and Σr² (normal outcomes only)."""
+        """Add one stay under context ``x`` (d,): its number of rounds, Σr and Σr² (models for which these suffice)."""
         if self.model.data is not Stays:
             remedy = "its likelihood needs every outcome; use `partial_fit`"
-            raise InvalidInput("model", "must be normal for sums over a stay", self.model.kind, remedy)
+            raise InvalidInput("model", "must have sums over a stay that suffice", self.model.kind, remedy)
         row = (
             np.atleast_2d(np.asarray(x, float)),
             *(np.atleast_1d(float(v)) for v in (rounds, total, squares)),
@@ -297,7 +306,9 @@ class LikelihoodRatioSet:
         return check_vector("x", x, dimension=self.setting_.dimension, remedy="it is a context")
 
     def _check_normal(self, purpose: str, remedy: str) -> None:
-        if self.model.data is not Stays:
+        from hrprob.models.base import normal_given_phi
+
+        if not normal_given_phi(self.model):
             raise InvalidInput("model", f"must be normal {purpose}", self.model.kind, remedy)
 
     def _check_fitted(self) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import hrprob
 from hrprob._core.errors import InvalidInput
@@ -202,6 +203,36 @@ def test_an_equal_variance_is_not_rejected_and_a_constant_entry_is_free() -> Non
     assert tested.p_value > 0.1
     assert tested.phi[1] == pytest.approx(0.0, abs=1e-9)
     assert abs(tested.phi[0]) > 0.1
+
+
+def test_rounds_of_a_user_who_differs_from_others_are_one_row() -> None:
+    """With a random intercept the rounds of a stay are jointly normal; what rests on independent ones is refused."""
+    x, _, user, theta, phi = plain.sample(4, users=200, d=2)
+    rng, rho = np.random.default_rng(4), 0.4
+    noise = np.sqrt(rho) * rng.normal(size=200)[user] + np.sqrt(1 - rho) * rng.normal(size=len(user))
+    r = x @ theta + np.sqrt(2 + x @ phi) * noise
+    known = hrprob.LikelihoodRatioSet(
+        predictive="glse", model={"kind": "user-effect", "correlation": rho, "log_sd": 0.0}
+    ).fit(x, r, user)
+    expected = []
+    for number in range(200):
+        mine = user == number
+        u, w, m = x[mine] @ theta, (2 + x[mine] @ phi)[0], int(mine.sum())
+        covariance = w * ((1 - rho) * np.eye(m) + rho * np.ones((m, m)))
+        expected.append(stats.multivariate_normal(u, covariance).logpdf(r[mine]))
+    log_p = known.log_q_.sum() - known.log_ratios(theta, phi)[-1]
+    assert log_p == pytest.approx(np.sum(expected), rel=1e-9)
+    assert known.contains(theta, phi)
+    with pytest.raises(InvalidInput, match="`model` must be normal for the closed form"):
+        known.outer_intervals([[1.0, 0.0]])
+    with pytest.raises(InvalidInput, match="`model` must be normal for the proof"):
+        known.certified_ellipsoid()
+    with pytest.raises(InvalidInput, match="`user` must be given with the model 'user-effect'"):
+        known.partial_fit(x, r)
+    with pytest.raises(InvalidInput, match="`user` must label users with one context each"):
+        known.partial_fit([[1.0, 0.0], [0.0, 1.0]], [0.1, 0.2], [7, 7])
+    with pytest.raises(InvalidInput, match="`model` must have no unknowns beyond θ and φ"):
+        hrprob.LikelihoodRatioSet(model="user-effect").fit(x, r, user)
 
 
 def test_what_cannot_be_used_is_refused() -> None:
