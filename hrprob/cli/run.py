@@ -68,7 +68,7 @@ def _run(arguments: argparse.Namespace) -> None:
         )
     say = printer(arguments)
     entries, remarks = summary(dataset), run_notes(dataset, experiment.problem)
-    say(summary_table(entries, experiment.users).in_columns())
+    say(str(summary_table(entries, experiment.users, experiment.trials, experiment.problem.objective.unit)))
     for remark in remarks:
         say(remark)
     say(f"\nresults in {out}")

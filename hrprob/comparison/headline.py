@@ -19,7 +19,11 @@ _MOST_NAMED = 4
 
 def headline(comparison: Comparison) -> str:
     """Return the sentence that :attr:`Comparison.headline` documents."""
-    return _against_baseline(comparison) if comparison.baseline else _about_leader(comparison)
+    words = _against_baseline(comparison) if comparison.baseline else _about_leader(comparison)
+    wrong = [name for name in comparison.misspecified if name in comparison.rivals]
+    if not wrong:
+        return words
+    return f"{words} {_named(wrong)} {'assumes' if len(wrong) == 1 else 'assume'} what the problem does not have."
 
 
 def pair_in_words(comparison: Comparison, policy: str, other: str) -> str:

@@ -32,6 +32,12 @@ def test_the_command_writes_report_numbers_and_figures(tmp_path, monkeypatch, ca
     for key in ("lemma-2", "lemma-4-split", "lemma-5-step", "lemma-a2", "lemma-a3", "theorem-1-ridge"):
         assert by_key[key]["verdict"] == "holds"
     page = (out / "report.html").read_text()
+    # Page, file and terminal give one answer; the rate of the bound is a remark, not an inequality.
+    assert numbers["answer"]["sentence"] in page
+    assert numbers["answer"]["sentence"] in printed
+    assert "lies below the regret of a random choice" in page
+    assert not any("random choice" in str(one) for one in numbers["answer"]["verdicts"])
+    assert all(one["statement"] for one in numbers["answer"]["verdicts"])
     assert page.count("data:image/png;base64") == 5
     assert 'src="http' not in page
     # A second call replaces its own result; another folder is refused.

@@ -11,13 +11,16 @@ from hrprob._core.formatting import format_interval, format_number, listed, perc
 from hrprob.comparison.estimates import Estimate, Verdict, estimate
 from hrprob.comparison.frontier.intervals import KINDS, PARAMETERS
 from hrprob.io.result_table import ResultTable
+from hrprob.io.verdicts import Answer, conclude_words
 from hrprob.numerics.shares import share_interval
 
 __all__ = [
     "MARGIN",
+    "QUESTION",
     "SYMBOLS",
     "Coverage",
     "Point",
+    "answer_of",
     "frontier_table",
     "points_of",
     "verdicts_in_words",
@@ -25,6 +28,8 @@ __all__ = [
 
 MARGIN = 0.05
 """By how much coverage may be below the level before intervals count as too short."""
+
+QUESTION = "Do intervals from a policy's own data cover?"
 
 SYMBOLS = {"theta": "θ", "phi": "φ"}
 """How texts write the parameters."""
@@ -138,6 +143,11 @@ def _verdict(ends: list[tuple[float, float]], level: float) -> Verdict:
     if any(high < level - MARGIN for _, high in ends):
         return "fails"
     return "holds" if all(low >= level - MARGIN for low, _ in ends) else "undecided"
+
+
+def answer_of(result: xarray.Dataset) -> Answer:
+    """Return whether the intervals of every kind cover, for every policy."""
+    return conclude_words(verdicts_in_words(result), QUESTION, "kinds of intervals")
 
 
 def verdicts_in_words(result: xarray.Dataset) -> list[tuple[bool | None, str]]:
