@@ -63,7 +63,7 @@ class Seen(NamedTuple):
     Under the lazy update it is the user's whole stay; where actions change from round
     to round (eager updates, warm-up users) it is a single round.
 
-    Attributes
+    Parameters
     ----------
     user : Array
         Number of users who have arrived, this one and those of the warm-up included.
@@ -82,8 +82,10 @@ class Seen(NamedTuple):
     sampled : Array
         Rounds that enter the sample set: the first ones, as many as the policy's ``quota`` admits. By default these are all, or
         the first 65 536 of a stay that is longer.
-    total, squares : Array
-        Σ r and Σ r² over the ``sampled`` rounds, not over all that were played.
+    total : Array
+        Σ r over the ``sampled`` rounds, not over all that were played.
+    squares : Array
+        Σ r² over the same rounds.
     outcomes : Array
         Single outcomes, (k,): r of the first k rounds, where k is a fixed number. The first ``sampled`` are in the sample set,
         which may have more than k; what stands behind them must not be used, because the user may have left before.
