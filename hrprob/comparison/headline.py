@@ -20,10 +20,10 @@ _MOST_NAMED = 4
 def headline(comparison: Comparison) -> str:
     """Return the sentence that :attr:`Comparison.headline` documents."""
     words = _against_baseline(comparison) if comparison.baseline else _about_leader(comparison)
-    wrong = [name for name in comparison.misspecified if name in comparison.rivals]
-    if not wrong:
-        return words
-    return f"{words} {_named(wrong)} {'assumes' if len(wrong) == 1 else 'assume'} what the problem does not have."
+    wrong = {name: beliefs for name, beliefs in comparison.misspecified.items() if name in comparison.rivals}
+    if len(wrong) > _MOST_NAMED:
+        return f"{words} {_named(list(wrong))} assume what the problem does not have."
+    return " ".join([words, *(f"{name} {belief}." for name, beliefs in wrong.items() for belief in beliefs)])
 
 
 def pair_in_words(comparison: Comparison, policy: str, other: str) -> str:

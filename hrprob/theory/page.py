@@ -15,6 +15,7 @@ from hrprob.io.page import Report
 from hrprob.io.verdicts import Answer, conclude_words
 from hrprob.theory.figures import CAPTIONS, WIDTHS
 from hrprob.theory.findings import Finding, failure_interval, verdict_on
+from hrprob.theory.inequalities import NOT_A_CLAIM
 from hrprob.theory.play import AT, DELTA, GROWTH, RIDGE, Theory
 from hrprob.theory.regret import STEPS, Decomposition
 
@@ -86,6 +87,8 @@ def _verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
     verdicts: list[tuple[bool | None, str]] = []
     groups: dict[tuple[str, str], list[Finding]] = {}
     for one in theory.findings:
+        if one.note.startswith(NOT_A_CLAIM):
+            continue
         groups.setdefault((one.key, one.version), []).append(one)
     for (_, version), findings in groups.items():
         words = {one.verdict for one in findings}

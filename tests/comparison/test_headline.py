@@ -136,4 +136,7 @@ def test_wrong_beliefs_are_marked_and_explained():
     assert caption.endswith("± standard error; differences are paired by trial.")
     assert note == "† b assumes noise = student-t: the problem has normal."
     right = result_of({"a": 10 + NOISE, "b": 50 - NOISE})
-    assert comparison.headline == f"{compare(right).headline} b assumes what the problem does not have."
+    assert (
+        comparison.headline
+        == f"{compare(right).headline} b assumes noise = student-t: the problem has normal."
+    )

@@ -147,7 +147,7 @@ def _verdict(ends: list[tuple[float, float]], level: float) -> Verdict:
 
 def answer_of(result: xarray.Dataset) -> Answer:
     """Return whether the intervals of every kind cover, for every policy."""
-    return conclude_words(verdicts_in_words(result), QUESTION, "kinds of intervals")
+    return conclude_words(verdicts_in_words(result), QUESTION, "kinds of intervals", "more --trials")
 
 
 def verdicts_in_words(result: xarray.Dataset) -> list[tuple[bool | None, str]]:
@@ -168,7 +168,7 @@ def verdicts_in_words(result: xarray.Dataset) -> list[tuple[bool | None, str]]:
                 words.append(f"At least {percent(level - MARGIN)} of trials covered for {who}.")
             if by["undecided"]:
                 words.append(
-                    f"Undecided for {listed(by['undecided'])}: with {format_number(trials)} trials only a coverage below "
+                    f"Not decided for {listed(by['undecided'])}: with {format_number(trials)} trials only a coverage below "
                     f"{percent(_detectable(trials, level, result.sizes['coordinate']))} would be found too short most of the time."
                 )
             good = False if by["fails"] else None if by["undecided"] else True

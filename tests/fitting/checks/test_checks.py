@@ -15,6 +15,7 @@ from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.leaving_out import pareto_weights
 from hrprob.fitting.checks.prequential import prequential
 from hrprob.fitting.checks.ranking import Ranked, Ranking, rank
+from hrprob.fitting.checks.shape import Shape, ShapeResult
 from hrprob.fitting.checks.runner import decide
 from hrprob.fitting.checks.stays import replay
 from hrprob.fitting.checks.updating import serve_further
@@ -177,6 +178,14 @@ def test_the_sentence_names_what_is_clearly_behind_and_what_is_not():
         "first predicts best: every other model is behind by more than two standard errors."
     )
     assert "± its standard error" in Ranking([first, far]).as_table().caption
+
+
+@pytest.mark.parametrize(("kurtosis", "tails"), [(2.0, "heavier"), (-0.9, "lighter")])
+def test_the_remedy_of_a_wrong_shape_names_the_tails_that_were_seen(kurtosis, tails):
+    p_values = {"skewness": 0.5, "kurtosis": 1e-6, "largest": 0.5, "distribution": 0.5}
+    result = ShapeResult(np.zeros(500), 0.0, kurtosis, 4.0, p_values, 0.01)
+    [failed] = decide({"shape": Shape().evidence(result)}, {"shape": Shape.remedy})
+    assert (failed.verdict, f"outcomes with {tails} tails" in failed.remedy) == ("fails", True)
 
 
 def test_p_values_are_adjusted_for_all_checks_of_a_page():
