@@ -15,8 +15,8 @@ from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.leaving_out import pareto_weights
 from hrprob.fitting.checks.prequential import prequential
 from hrprob.fitting.checks.ranking import Ranked, Ranking, rank
-from hrprob.fitting.checks.shape import Shape, ShapeResult
 from hrprob.fitting.checks.runner import decide
+from hrprob.fitting.checks.shape import Shape, ShapeResult
 from hrprob.fitting.checks.stays import replay
 from hrprob.fitting.checks.updating import serve_further
 from hrprob.fitting.concerns import Concern
