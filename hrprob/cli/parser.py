@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
         return self
 
     def _unknown_options(self, message: str) -> list[tuple[str, list[str]]]:
-        named = re.match("unrecognized arguments: (.*)", message, flags=re.S)
+        named = re.match("unrecognized arguments: ([^;]*)", message)
         options = list(self._option_string_actions)
         words = named[1].split() if named else []
         return [(word.partition("=")[0], options) for word in words if word.startswith("-")]
