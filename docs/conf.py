@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from jupyter_client.connect import ConnectionFileMixin
+from nbclient import NotebookClient
 
 import hrprob
 
@@ -37,6 +38,9 @@ exclude_patterns = ["_build", "_ext", "jupyter_execute", ".jupyter_cache"]
 nb_execution_mode = "force"
 # Of one cell: a busy machine may take minutes to compile its programs.
 nb_execution_timeout = 1800
+# Of the start of a notebook's process, which the configuration of myst-nb does not reach; 60 seconds by default.
+NotebookClient.startup_timeout.default_value = 900
+NotebookClient.setup_class(dict(vars(NotebookClient)))
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 # What a cell writes to stderr, a warning for example, is a warning of the build.

@@ -15,6 +15,7 @@ import importlib
 import inspect
 import itertools
 import re
+import textwrap
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -128,8 +129,38 @@ def _entry(full: str, value: Any) -> list[str]:
     if inspect.isclass(value):
         # What every member of a family does is said once, with the base class.
         members = [] if isinstance(getattr(value, "kind", None), str) else ["   :members:"]
-        return [f".. autoclass:: {full}", *members, ""]
+        fields = list(getattr(value, "_fields", ()))
+        if fields:
+            # Their own docstrings say "Alias for field number 0".
+            members.append(f"   :exclude-members: {', '.join(fields)}")
+        return [f".. autoclass:: {full}", *members, "", *_fields_in_words(value), ""]
     return [f".. autofunction:: {full}", ""]
+
+
+def _fields_in_words(cls: type) -> list[str]:
+    """Return the fields of a named tuple with the comments beside them, unless its docstring has them."""
+    if not getattr(cls, "_fields", ()) or "\n    Parameters\n" in (cls.__doc__ or ""):
+        return []
+    lines = []
+    for name, kind, words in fields_of(cls):
+        lines.append(f"   :param {name}: {words}" if words else f"   :param {name}:")
+        lines.append(f"   :type {name}: {kind}")
+    return lines
+
+
+def fields_of(cls: type) -> list[tuple[str, str, str]]:
+    """Return name, type and comment of every field of a named tuple, as its source has them."""
+    source = textwrap.dedent(inspect.getsource(cls))
+    lines = source.splitlines()
+    body = ast.parse(source).body[0]
+    assert isinstance(body, ast.ClassDef)
+    found = []
+    for node in body.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            comment = re.search(r"  # (.*)$", lines[(node.end_lineno or node.lineno) - 1])
+            words = comment[1].replace("|", r"\|").replace("*", r"\*") if comment else ""
+            found.append((node.target.id, ast.unparse(node.annotation), words))
+    return found
 
 
 def is_constant(value: Any) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hrprob.cli.jax_setup import prepare_jax
-from hrprob.cli.printing import loading, print_result, printer, progress_printer, shows_progress
+from hrprob.cli.printing import loading, note, print_result, printer, progress_printer, shows_progress
 from hrprob.cli.shared import (
     Command,
     add_import,
@@ -50,6 +50,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most-trials", type=int, default=640, metavar="N", help="most trials with --until (%(default)s)"
     )
+    parser.add_argument(
+        "--table",
+        choices=("columns", "latex", "markdown"),
+        default="columns",
+        help="what is printed: answer and tables in columns, or for every result a table for a paper, with nothing else "
+        "on stdout (%(default)s)",
+    )
     add_scheduler(parser)
     add_trust(parser)
     add_out(
@@ -69,6 +76,9 @@ def _run(arguments: argparse.Namespace) -> None:
         from hrprob.comparison.folders import compare_folders
 
     say = printer(arguments)
+    # A table for a paper stands alone on stdout, for a file.
+    for_paper = arguments.table != "columns"
+    say_progress = (lambda line: note(arguments, line)) if for_paper else progress_printer(arguments)
     one = arguments.folders[0] if len(arguments.folders) == 1 else ""
     out = result_folder(arguments, one)
     with named_as_options("baseline", "at", "until", "most_trials", "scheduler"):
@@ -83,12 +93,25 @@ def _run(arguments: argparse.Namespace) -> None:
             scheduler=arguments.scheduler,
             modules=arguments.modules,
             prepare=prepare_jax,
-            say=progress_printer(arguments),
+            say=say_progress,
             progress=shows_progress(arguments),
         )
-    print_report(report, say, pairs=True)
-    say(f"\nreport in {Path(out, 'report.html')}")
+    if arguments.table == "columns":
+        print_report(report, say, pairs=True)
+        say(f"\nreport in {Path(out, 'report.html')}")
+    else:
+        _print_tables(report, say, arguments.table)
+        note(arguments, f"report in {Path(out, 'report.html')}")
     print_result(arguments, out, report.to_dict())
+
+
+def _print_tables(report: ComparisonReport, say: Callable[[str], None], form: str) -> None:
+    comment = "% {}" if form == "latex" else "<!-- {} -->"
+    for name, comparison in report.comparisons.items():
+        if len(report.comparisons) > 1:
+            say(comment.format(" ".join(name.split())))
+        say(comparison.to_latex() if form == "latex" else comparison.to_markdown())
+        say("")
 
 
 def print_report(report: ComparisonReport, say: Callable[[str], None], *, pairs: bool) -> None:
@@ -100,16 +123,16 @@ def print_report(report: ComparisonReport, say: Callable[[str], None], *, pairs:
         say(line)
     for name, comparison in report.comparisons.items():
         say(f"\n{name}: {comparison.headline}\n" if report.ranks else f"\n{name}\n")
-        say(standings_table(comparison).in_columns())
+        say(str(standings_table(comparison)))
         if pairs:
-            say("\n" + pairs_table(comparison).in_columns())
-        for note in comparison.notes():
-            say(f"\n{note}")
+            say(f"\n{pairs_table(comparison)}")
+        for words in comparison.notes():
+            say(f"\n{words}")
         if name in report.decisions:
             say(decision_in_words(report.decisions[name]))
     if report.ranks:
         say("\nover all problems")
-        say(ranks_table(report.ranks).in_columns())
+        say(str(ranks_table(report.ranks)))
 
 
 COMMAND = Command(

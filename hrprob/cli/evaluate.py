@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 
 from hrprob.cli.jax_setup import prepare_jax
 from hrprob.cli.printing import loading, print_result, printer
-from hrprob.cli.shared import Command, add_import, add_json, add_quiet, import_modules, named_as_options
+from hrprob.cli.shared import (
+    Command,
+    add_import,
+    add_json,
+    add_out,
+    add_quiet,
+    import_modules,
+    named_as_options,
+)
 
 __all__ = ["COMMAND"]
 
@@ -47,6 +57,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, metavar="N", default=0, help="seed of all random numbers (%(default)s)"
     )
+    add_out(parser, "folder for evaluation.json, the numbers of --json", "nothing is written")
     add_import(parser)
     add_quiet(parser, "no table")
     add_json(parser)
@@ -57,20 +68,28 @@ def _run(arguments: argparse.Namespace) -> None:
     with loading(arguments, "the policy"):
         prepare_jax()
         from hrprob._core.tables import kind_or_table
+        from hrprob.io.numbers import numbers_folder
         from hrprob.live.evaluation.evaluate import evaluate
 
     names = ("policy", "learn", "objective", "horizon", "level", "draws", "seed")
-    with named_as_options(*names, log="LOG", data="LOG"):
+    with (
+        named_as_options(*names, log="LOG", data="LOG"),
+        numbers_folder(arguments.out, "evaluate", "evaluation.json", sys.argv) as write,
+    ):
         policy = kind_or_table("--policy", arguments.policy)
         given = {name: getattr(arguments, name) for name in names[1:]}
         evaluation = evaluate(arguments.log, policy, **given)
-    printer(arguments)(str(evaluation))
-    print_result(arguments, None, evaluation.to_plain())
+        write(evaluation.to_plain())
+    say = printer(arguments)
+    say(str(evaluation))
+    if arguments.out is not None:
+        say(f"\nnumbers in {Path(arguments.out, 'evaluation.json')}")
+    print_result(arguments, arguments.out, evaluation.to_plain())
 
 
 COMMAND = Command(
     "evaluate",
-    "estimate a policy's lifetime or reward from rounds that somebody else served; writes no file (--json prints all numbers)",
+    "estimate a policy's lifetime or reward from rounds that somebody else served",
     _add_arguments,
     _run,
     less_memory="a shorter log",

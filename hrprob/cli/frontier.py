@@ -61,9 +61,8 @@ def _run(arguments: argparse.Namespace) -> None:
         import_modules(arguments.modules)
         from hrprob.comparison.frontier.dials import RADII, SCALES
         from hrprob.comparison.frontier.report import to_plain, write_frontier
-        from hrprob.comparison.frontier.summary import frontier_table, verdicts_in_words
+        from hrprob.comparison.frontier.summary import answer_of, frontier_table
         from hrprob.io import config
-        from hrprob.io.verdicts import conclude_words
 
         experiment = config.read(arguments.file)
     given = {name: getattr(arguments, name) for name in SIZES if getattr(arguments, name) is not None}
@@ -80,11 +79,8 @@ def _run(arguments: argparse.Namespace) -> None:
             say=progress_printer(arguments),
         )
     say = printer(arguments)
-    say(frontier_table(result).in_columns())
-    answer = conclude_words(
-        verdicts_in_words(result), "Do intervals from a policy's own data cover?", "kinds of intervals"
-    )
-    print_answer(say, answer, Path(out, "report.html"))
+    say(str(frontier_table(result)))
+    print_answer(say, answer_of(result), Path(out, "report.html"))
     if arguments.json:
         print_result(arguments, out, to_plain(result))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
+import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -19,7 +21,8 @@ class Parser(argparse.ArgumentParser):
         """Return the arguments; an unknown option ends the process with exit code 2."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            self._command_parser(parsed).error(f"unrecognized arguments: {' '.join(unknown)}")
+            hint = _hint(unknown, list(sys.argv[1:] if args is None else args))
+            self._command_parser(parsed).error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return parsed
 
     def error(self, message: str) -> NoReturn:
@@ -42,10 +45,31 @@ class Parser(argparse.ArgumentParser):
         return self
 
     def _unknown_options(self, message: str) -> list[tuple[str, list[str]]]:
-        named = re.match("unrecognized arguments: (.*)", message, flags=re.S)
+        named = re.match("unrecognized arguments: ([^;]*)", message)
         options = list(self._option_string_actions)
         words = named[1].split() if named else []
         return [(word.partition("=")[0], options) for word in words if word.startswith("-")]
+
+
+def _hint(unknown: Sequence[str], arguments: Sequence[str]) -> str:
+    """Return how to write a list where its second entry stands alone; nothing where an option is unknown.
+
+    Examples
+    --------
+    >>> _hint(["age"], ["fit", "--context", "dose", "age", "rounds.csv"])
+    '; a list has commas and no spaces: --context dose,age'
+    >>> _hint(["--oout"], ["fit", "--oout"])
+    ''
+    """
+    for option in ("--context", "--compare"):
+        if option in arguments:
+            first = arguments.index(option) + 1
+            after = list(
+                itertools.takewhile(lambda word: word in unknown and word[:1] != "-", arguments[first + 1 :])
+            )
+            if after:
+                return f"; a list has commas and no spaces: {option} {','.join([arguments[first], *after])}"
+    return ""
 
 
 def _unknown_choice(message: str) -> list[tuple[str, list[str]]]:

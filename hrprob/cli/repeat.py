@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from hrprob.cli.jax_setup import prepare_jax
 from hrprob.cli.printing import print_result, printer, shows_progress
@@ -10,6 +11,7 @@ from hrprob.cli.shared import (
     Command,
     add_import,
     add_json,
+    add_out,
     add_quiet,
     add_trust,
     import_modules,
@@ -20,9 +22,7 @@ __all__ = ["COMMAND"]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", metavar="DIR", help="result of `hrprob run`, or its manifest.json; nothing is written"
-    )
+    parser.add_argument("folder", metavar="DIR", help="result of `hrprob run`, or its manifest.json")
     parser.add_argument(
         "--tolerance",
         type=float,
@@ -31,6 +31,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest relative difference if versions differ (%(default)s); on the same versions every bit counts",
     )
     add_trust(parser)
+    add_out(parser, "folder for repetition.json, what was compared, if the two agree", "nothing is written")
     add_quiet(parser, "no progress and no report")
     add_json(parser)
     add_import(parser)
@@ -41,21 +42,25 @@ def _run(arguments: argparse.Namespace) -> None:
     import_modules(arguments.modules)
     from hrprob._core.errors import InvalidInput
     from hrprob.comparison.repeat import repeat
+    from hrprob.io.numbers import numbers_folder
 
-    with named_as_options("tolerance"):
+    with (
+        named_as_options("tolerance"),
+        numbers_folder(arguments.out, "repeat", "repetition.json", sys.argv) as write,
+    ):
         repetition = repeat(
             arguments.folder,
             trust=arguments.trust,
             tolerance=arguments.tolerance,
             progress=shows_progress(arguments),
         )
-    lines = repetition.in_words()
-    if not repetition.agrees:
-        raise InvalidInput("DIR", "must be what its manifest gives", arguments.folder, "; ".join(lines))
+        lines = repetition.in_words()
+        if not repetition.agrees:
+            raise InvalidInput("DIR", "must be what its manifest gives", arguments.folder, "; ".join(lines))
+        write(repetition.to_plain())
     for line in lines:
         printer(arguments)(line)
-    found = {name: one._asdict() for name, one in repetition.variables.items()}
-    print_result(arguments, None, {"agrees": True, "variables": found}, lines)
+    print_result(arguments, arguments.out, repetition.to_plain(), lines)
 
 
 COMMAND = Command(

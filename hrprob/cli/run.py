@@ -80,7 +80,7 @@ def _play(arguments: argparse.Namespace, draw: BeginDrawing | None) -> None:
         )
     say = printer(arguments)
     entries, remarks = summary(dataset), run_notes(dataset, experiment.problem)
-    say(summary_table(entries, experiment.users).in_columns())
+    say(str(summary_table(entries, experiment.users, experiment.trials, experiment.problem.objective.unit)))
     for remark in remarks:
         say(remark)
     say(f"\nresults in {out}")

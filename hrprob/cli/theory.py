@@ -26,8 +26,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     with loading(arguments, "the experiments"):
         prepare_jax()
-        from hrprob.io.verdicts import conclude_words
-        from hrprob.theory.page import verdicts_in_words
+        from hrprob.theory.page import answer_of
         from hrprob.theory.report import to_plain, write_theory
 
     out = result_folder(arguments)
@@ -39,10 +38,7 @@ def _run(arguments: argparse.Namespace) -> None:
             command=sys.argv,
             say=progress_printer(arguments),
         )
-    answer = conclude_words(
-        verdicts_in_words(theory), "Does every inequality of the paper hold?", "inequalities"
-    )
-    print_answer(printer(arguments), answer, Path(out, "report.html"))
+    print_answer(printer(arguments), answer_of(theory), Path(out, "report.html"))
     if arguments.json:
         print_result(arguments, out, to_plain(theory))
 

@@ -16,6 +16,7 @@ from hrprob.comparison.report import ComparisonReport, make_report, write_report
 from hrprob.comparison.runs import Run, pool, read
 from hrprob.comparison.sequential import MOST_TRIALS, Decision, decide
 from hrprob.io.config import Experiment, from_data
+from hrprob.io.manifest import MANIFEST
 from hrprob.io.staging import staged
 from hrprob.scheduling.opening import open_scheduler
 from hrprob.simulation.tasks import Scheduler
@@ -120,5 +121,5 @@ def _experiment(name: str, data: xarray.Dataset, runs: list[Run]) -> Experiment:
             experiment = from_data(configuration)
             if set(map(str, data.policy.values)) <= set(experiment.policies):
                 return experiment
-    remedy = "only the result of one `hrprob run` can be continued, and its manifest.json says how"
+    remedy = f"only the result of one `hrprob run` can be continued, and its {MANIFEST} says how"
     raise InvalidInput("until", "must have a run to continue", name, remedy)

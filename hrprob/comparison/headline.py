@@ -19,7 +19,11 @@ _MOST_NAMED = 4
 
 def headline(comparison: Comparison) -> str:
     """Return the sentence that :attr:`Comparison.headline` documents."""
-    return _against_baseline(comparison) if comparison.baseline else _about_leader(comparison)
+    words = _against_baseline(comparison) if comparison.baseline else _about_leader(comparison)
+    wrong = {name: beliefs for name, beliefs in comparison.misspecified.items() if name in comparison.rivals}
+    if len(wrong) > _MOST_NAMED:
+        return f"{words} {_named(list(wrong))} assume what the problem does not have."
+    return " ".join([words, *(f"{name} {belief}." for name, beliefs in wrong.items() for belief in beliefs)])
 
 
 def pair_in_words(comparison: Comparison, policy: str, other: str) -> str:

@@ -13,7 +13,7 @@ from hrprob.comparison.estimates import Estimate
 from hrprob.comparison.headline import headline
 from hrprob.comparison.tables import pairs_table, standings_table, summary_table
 from hrprob.io.json_files import finite_or_none
-from hrprob.io.result_table import ResultTable, frame_of, latex_text
+from hrprob.io.result_table import ResultTable, frame_of
 from hrprob.numerics.power import detectable_difference
 
 if TYPE_CHECKING:
@@ -170,25 +170,24 @@ class Comparison:
         return frame_of([_flat(row) | self._judged(row) for row in rows])
 
     def to_latex(self, table: str = "summary") -> str:
-        r"""Return a LaTeX table for the package booktabs, with what † means below it.
+        r"""Return a LaTeX table for the package booktabs, with what it shows and what † means below it.
 
         Parameters
         ----------
         table : {"summary", "standings", "pairs"}, default "summary"
             Regrets and their differences from the leader or the baseline; every policy by itself; all pairs.
         """
-        notes = [rf"\par{{\footnotesize {latex_text(note)}}}" for note in self.notes()]
-        return "\n".join([self._table(table).to_latex(), *notes])
+        return self._table(table).to_latex(self.notes())
 
     def to_markdown(self, table: str = "summary") -> str:
-        """Return a Markdown table, with what † means below it.
+        """Return a Markdown table, with what it shows and what † means below it.
 
         Parameters
         ----------
         table : {"summary", "standings", "pairs"}, default "summary"
             Regrets and their differences from the leader or the baseline; every policy by itself; all pairs.
         """
-        return "\n\n".join([self._table(table).to_markdown(), *self.notes()])
+        return self._table(table).to_markdown(self.notes())
 
     def _table(self, name: str) -> ResultTable:
         makers = {"summary": summary_table, "standings": standings_table, "pairs": pairs_table}

@@ -13,7 +13,7 @@ from hrprob._core.keywords import nearest_keywords
 from hrprob._core.trust import trusting
 from hrprob.comparison.runs import read
 from hrprob.io.config import from_data
-from hrprob.io.manifest import environment
+from hrprob.io.manifest import MANIFEST, environment
 from hrprob.io.unfinished import differences
 from hrprob.simulation.engine import simulate
 
@@ -50,6 +50,16 @@ class Repetition(NamedTuple):
             for one in self.variables.values()
         )
 
+    def to_plain(self) -> dict[str, object]:
+        """Return what was compared and what differs, as plain data."""
+        found = {name: one._asdict() for name, one in self.variables.items()}
+        return {
+            "agrees": self.agrees,
+            "variables": found,
+            "versions": self.versions,
+            "tolerance": self.tolerance,
+        }
+
     def in_words(self) -> list[str]:
         """Return what differs, as lines of text."""
         lines = [f"another version: {words}" for words in self.versions]
@@ -75,7 +85,7 @@ def repeat(
     Parameters
     ----------
     folder : str or Path
-        A folder that ``hrprob run`` wrote, or the manifest.json in it.
+        A folder that ``hrprob run`` wrote, or the ``manifest.json`` in it.
     trust : bool
         Whether functions may be imported that the manifest names. Importing runs them.
     tolerance : float
@@ -101,11 +111,11 @@ def repeat(
     True
     """
     check_number("tolerance", tolerance, low=0, remedy="it is a relative difference")
-    folder = Path(folder).parent if Path(folder).name == "manifest.json" else folder
+    folder = Path(folder).parent if Path(folder).name == MANIFEST else folder
     runs = read(folder)
     facts = runs[0].facts
     if facts.get("job") != "run" or not isinstance(facts.get("configuration"), dict):
-        remedy = "only the result of `hrprob run` can be repeated, from its manifest.json"
+        remedy = f"only the result of `hrprob run` can be repeated, from its {MANIFEST}"
         raise InvalidInput("DIR", "must be the result of a run", str(folder), remedy)
     stored = runs[0].data
     with trusting(trust):
@@ -124,7 +134,7 @@ def repeat(
     changed = differences(now, {name: facts.get("versions", {}).get(name) for name in now})
     for axis in ("policy", "trial", "user"):
         if not np.array_equal(stored[axis].values, result[axis].values):
-            remedy = f"its manifest.json gives another axis `{axis}` than its results.nc has"
+            remedy = f"its {MANIFEST} gives another axis `{axis}` than its results.nc has"
             raise InvalidInput("DIR", "must be the result of its manifest", str(folder), remedy)
     variables = {name: _difference(stored[name].values, result[name].values) for name in _VARIABLES}
     return Repetition(variables, changed, tolerance if changed else 0.0, result)

@@ -81,7 +81,7 @@ def standings_table(comparison: Comparison) -> ResultTable:
     ]
     caption = (
         f"Every policy by itself at user {format_number(comparison.at)}, {format_number(comparison.trials)} trials, "
-        f"regret in {comparison.unit}. Smallest regret first."
+        f"regret in {comparison.unit} ± standard error. Smallest regret first."
     )
     return ResultTable(["policy", *meanings], rows, caption, meanings)
 

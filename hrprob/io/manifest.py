@@ -165,16 +165,19 @@ def _thinning(users: np.ndarray, keep: str | int) -> dict[str, object]:
 
 
 def _git_revision() -> dict[str, object] | None:
-    """Return the revision of the working directory and whether files differ from it, or None without git."""
+    """Return the revision of the working directory and whether files differ from it (None: not known), or None without git."""
     revision = _git("rev-parse", "HEAD")
-    return (
-        None if revision is None else {"revision": revision, "changed": _git("status", "--porcelain") != ""}
-    )
+    if revision is None:
+        return None
+    changes = _git("status", "--porcelain")
+    return {"revision": revision, "changed": None if changes is None else changes != ""}
 
 
 def _git(*arguments: str) -> str | None:
+    # Without locks: one that is stopped by the time limit would leave its lock in the user's repository.
+    command = ["git", "--no-optional-locks", *arguments]
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=10, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

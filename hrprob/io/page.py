@@ -117,7 +117,8 @@ class Report:
         self._answer = f'<p class="answer{colour}">{_escaped(answer.sentence)}</p>'
         self._answer += _verdict_list(answer.shown)
         if answer.folded:
-            more = f"<summary>{len(answer.folded)} more verdicts</summary>{_verdict_list(answer.folded)}"
+            count = len(answer.folded)
+            more = f"<summary>{count} more verdict{'s' * (count > 1)}</summary>{_verdict_list(answer.folded)}"
             self._answer += f"<details>{more}</details>"
 
     @contextlib.contextmanager

@@ -88,7 +88,7 @@ class ResultTable(NamedTuple):
     meanings: Mapping[str, str] = {}
 
     def __str__(self) -> str:
-        return self.in_columns()
+        return "\n".join([self.in_columns(), *self._below(())])
 
     def texts(self) -> list[list[str]]:
         """Return the cells as they are written."""
@@ -106,15 +106,16 @@ class ResultTable(NamedTuple):
             for row in rows
         )
 
-    def to_markdown(self) -> str:
-        """Return a Markdown table."""
+    def to_markdown(self, notes: Sequence[str] = ()) -> str:
+        """Return a Markdown table, with its caption and the notes below it."""
         header = [_markdown(name) for name in self.header]
         marks = [":--", *["--:"] * (len(header) - 1)]
         rows = [[_markdown(cell) for cell in row] for row in self.texts()]
-        return "\n".join([_line(header), f"|{'|'.join(marks)}|", *map(_line, rows)])
+        table = "\n".join([_line(header), f"|{'|'.join(marks)}|", *map(_line, rows)])
+        return "\n\n".join([table, *self._below(notes)])
 
-    def to_latex(self) -> str:
-        r"""Return a LaTeX table for the package booktabs.
+    def to_latex(self, notes: Sequence[str] = ()) -> str:
+        r"""Return a LaTeX table for the package booktabs, with its caption and the notes below it.
 
         Examples
         --------
@@ -137,8 +138,12 @@ class ResultTable(NamedTuple):
                 *lines[1:],
                 r"\bottomrule",
                 r"\end{tabular}",
+                *(rf"\par{{\footnotesize {latex_text(words)}}}" for words in self._below(notes)),
             ]
         )
+
+    def _below(self, notes: Sequence[str]) -> list[str]:
+        return [words for words in (self.caption, *notes) if words]
 
     def to_html(self, classes: str = "", row_classes: Sequence[str] | None = None) -> str:
         """Return an HTML table, without its caption; cells that hold numbers are aligned right.

@@ -122,12 +122,12 @@ class Summary:
         )
 
     def to_latex(self) -> str:
-        """Return the table in LaTeX, for the package booktabs."""
-        return self.table.to_latex()
+        """Return the table in LaTeX, for the package booktabs, with what it shows and the notes below it."""
+        return self.table.to_latex(self.notes)
 
     def to_markdown(self) -> str:
-        """Return the table in Markdown."""
-        return self.table.to_markdown()
+        """Return the table in Markdown, with what it shows and the notes below it."""
+        return self.table.to_markdown(self.notes)
 
 
 @nearest_keywords

@@ -150,8 +150,12 @@ def conclude(
     return Answer("yes", f"Yes: {number}.", ordered, question)
 
 
-def conclude_words(found: Sequence[tuple[bool | None, str]], question: str, noun: str) -> Answer:
+def conclude_words(
+    found: Sequence[tuple[bool | None, str]], question: str, noun: str, remedy: str = ""
+) -> Answer:
     r"""Return the answer of findings in words, each good, bad or neither; a name stands before the first colon.
+
+    ``remedy`` is what to run to decide what is undecided.
 
     Examples
     --------
@@ -163,7 +167,7 @@ def conclude_words(found: Sequence[tuple[bool | None, str]], question: str, noun
     ends = {True: PASSES, False: FAILS, None: UNDECIDED}
     parts = [(good, *words.partition(": ")) for good, words in found]
     verdicts = [Verdict(name, ends[good], statement) for good, name, _, statement in parts]
-    return conclude(verdicts, question=question, noun=noun)
+    return conclude(verdicts, remedy, question, noun)
 
 
 _VERBS = {FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided"), PASSES: ("passes", "pass")}

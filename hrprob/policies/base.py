@@ -61,9 +61,34 @@ class Seen(NamedTuple):
     """What a policy observes of one user, or of one round, after serving one action.
 
     Under the lazy update it is the user's whole stay; where actions change from round
-    to round (eager updates, warm-up users) it is a single round. ``total`` and
-    ``squares`` are sums over the ``sampled`` rounds: the first rounds, as many as the policy's
-    ``growth`` admits to its sample set.
+    to round (eager updates, warm-up users) it is a single round.
+
+    Parameters
+    ----------
+    user : Array
+        Number of users who have arrived, this one and those of the warm-up included.
+    contexts : Array
+        The contexts of all actions, (actions, d).
+    action : Array
+        The action that was served, from 0.
+    context : Array
+        Its context, (d,).
+    beta : Array
+        The satisfaction level; NaN where levels are not seen.
+    played : Array
+        Rounds that were played.
+    left : Array
+        Whether the user left after the last of them.
+    sampled : Array
+        Rounds that enter the sample set: the first ones, as many as the policy's ``quota`` admits. By default these are all, or
+        the first 65 536 of a stay that is longer.
+    total : Array
+        Σ r over the ``sampled`` rounds, not over all that were played.
+    squares : Array
+        Σ r² over the same rounds.
+    outcomes : Array
+        Single outcomes, (k,): r of the first k rounds, where k is a fixed number. The first ``sampled`` are in the sample set,
+        which may have more than k; what stands behind them must not be used, because the user may have left before.
 
     Examples
     --------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
@@ -77,6 +79,8 @@ _TITLES = {
     "d": "(d) ten discrete context sets",
 }
 _POINTS = 150
+# Of the title, in the width of one panel.
+_LETTERS = 56
 
 
 def figure_2(setting: str, runs: dict[str, xarray.Dataset], published: bool) -> Figure:
@@ -103,7 +107,10 @@ def figure_2(setting: str, runs: dict[str, xarray.Dataset], published: bool) -> 
             axes.set_axis_off()
         trials = next(iter(runs.values())).sizes["trial"]
         note = "; open circles: published means of 20" if published else ""
-        figure.suptitle(f"{setting}: mean of {trials} trials, 95 % bands{note}", fontsize=7.5, color=GREY)
+        title = f"{setting}: mean of {trials} trials, 95 % bands{note}"
+        # One panel alone has no room for it in one line.
+        words = title if columns > 1 else "\n".join(textwrap.wrap(title, _LETTERS))
+        figure.suptitle(words, fontsize=7.5, color=GREY)
     return figure
 
 

@@ -19,7 +19,10 @@ from hrprob._core.types import AsWritten
 from hrprob.estimation.confidence import ConfidenceSets
 from hrprob.theory.quantities import Quantities
 
-__all__ = ["INEQUALITIES", "Inequality"]
+__all__ = ["INEQUALITIES", "NOT_A_CLAIM", "Inequality"]
+
+NOT_A_CLAIM = "not a claim"
+"""How the note of an inequality begins that the paper does not state: it is measured, and no part of the answer."""
 
 Left = Callable[[Quantities], np.ndarray]
 Right = Callable[[Quantities, ConfidenceSets, float], ArrayLike]
@@ -214,7 +217,7 @@ INEQUALITIES: tuple[Inequality, ...] = (
         "|h(θ̂, φ̂) − h(θ*, φ*)| ≤ (‖θ̂ − θ*‖_V + ‖φ̂ − φ*‖_V)·‖x‖",
         lambda q: q.value_error,
         lambda q, sets, delta: (q.theta_error + q.phi_error) * q.new_norm,
-        note="not a claim: 1 is the default of c3 and c4, and the computed constants are finite only above a variance floor",
+        note=f"{NOT_A_CLAIM}: 1 is the default of c3 and c4, and the computed constants are finite only above a variance floor",
     ),
     _probable(
         "lemma-6",

@@ -12,12 +12,16 @@ import hrprob
 from hrprob._core.formatting import format_number
 from hrprob.comparison.estimates import decisive_digits
 from hrprob.io.page import Report
+from hrprob.io.verdicts import Answer, conclude_words
 from hrprob.theory.figures import CAPTIONS, WIDTHS
 from hrprob.theory.findings import Finding, failure_interval, verdict_on
+from hrprob.theory.inequalities import NOT_A_CLAIM
 from hrprob.theory.play import AT, DELTA, GROWTH, RIDGE, Theory
 from hrprob.theory.regret import STEPS, Decomposition
 
-__all__ = ["verdicts_in_words", "write_page"]
+__all__ = ["QUESTION", "answer_of", "write_page"]
+
+QUESTION = "Does every inequality of the paper hold?"
 
 _GOOD = {"holds": True, "fails": False, "undecided": None}
 
@@ -46,20 +50,16 @@ def write_page(path: Path, theory: Theory, folder: Path, quick: bool) -> None:
     warning = "A QUICK run with few replications: it shows that everything works. " if quick else ""
     sizes, sets = theory.sizes, theory.sets["paper"]
     page = Report(
-        "Stay With Me: its theory on data",
-        f"{warning}Every inequality of Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), both sides computed on "
+        QUESTION,
+        f'{warning}Every inequality of "Stay With Me" by Hsieh, Liu, Bhattacharya and Kumar (ICML 2019), both sides computed on '
         f"{format_number(sizes.replications)} replications of the paper's setting (seed {theory.seed}): a fixed design of "
         f"{format_number(sizes.rounds)} contexts, and the contexts that HR-UCB picks for {format_number(sizes.users)} users, "
         "with a constant ξ by the formula of the released program and σ²_max as below (from L; the program took it from ‖φ*‖). "
         f"δ = {DELTA:g}, λ = {RIDGE:g}, K = {GROWTH:g}, σ²_max = {float(sets.variance_max):g}, C₁ = C₂ = C₃ = C₄ = 1, "
-        f"sub-Gaussian scale of the noise κ = {theory.noise_scale:.4g}.",
+        f"sub-Gaussian scale of the noise κ = {theory.noise_scale:.4g}. Each verdict is about this setting. A share of failures has "
+        "its 95 % interval in brackets, over replications; left/right is the quantile that the allowed probability of failure leaves.",
     )
-    page.heading("Verdicts")
-    page.text(
-        "Each verdict is about this setting. A share of failures has its 95 % interval in brackets, over replications; left/right "
-        "is the quantile that the allowed probability of failure leaves."
-    )
-    page.verdicts(verdicts_in_words(theory))
+    page.answer(answer_of(theory))
     page.heading("What is proved")
     page.text(_PROVED)
     page.heading("Why ρ_n is so large")
@@ -78,11 +78,17 @@ def write_page(path: Path, theory: Theory, folder: Path, quick: bool) -> None:
     path.write_text(page.render(), encoding="utf-8")
 
 
-def verdicts_in_words(theory: Theory) -> list[tuple[bool | None, str]]:
-    """Return one verdict per inequality and version, over both designs."""
+def answer_of(theory: Theory) -> Answer:
+    """Return whether every inequality holds, with one verdict per inequality and version, over both designs."""
+    return conclude_words(_verdicts(theory), QUESTION, "inequalities")
+
+
+def _verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
     verdicts: list[tuple[bool | None, str]] = []
     groups: dict[tuple[str, str], list[Finding]] = {}
     for one in theory.findings:
+        if one.note.startswith(NOT_A_CLAIM):
+            continue
         groups.setdefault((one.key, one.version), []).append(one)
     for (_, version), findings in groups.items():
         words = {one.verdict for one in findings}
@@ -124,6 +130,12 @@ def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
             f"{one.potential_bound:.1f}; the regret {format_number(mean['regret'], 0)} is enlarged by the factors {steps}"
         )
         made.append((_GOOD[verdict], words))
+    return made
+
+
+def _when_below_random(theory: Theory) -> str:
+    """Return from which user on the bound says more than that a policy beats a random choice."""
+    parts = []
     for version, bound in theory.rates.items():
         first = bound.first_below_random
         when = (
@@ -131,12 +143,11 @@ def _regret_verdicts(theory: Theory) -> list[tuple[bool | None, str]]:
             if math.isfinite(first)
             else "more than 10¹⁵ users"
         )
-        words = (
-            f"Theorem 3's bound ({version}, C₃ = C₄ = 1, δ = {DELTA:g}) is below a random choice's regret "
-            f"({theory.random_cost:.3f} per user) from {when} on"
-        )
-        made.append((None, words))
-    return made
+        parts.append(f"{version}: from {when} on")
+    return (
+        f"Theorem 3's bound (C₃ = C₄ = 1, δ = {DELTA:g}) lies below the regret of a random choice ({theory.random_cost:.3f} per "
+        f"user) only for many users; {'; '.join(parts)}."
+    )
 
 
 def _optimism(one: Decomposition) -> tuple[str, str]:
@@ -178,6 +189,7 @@ def _add_rates(page: Report, theory: Theory, folder: Path) -> None:
         "compares the bound at fixed δ with √(T ln T)·ln T for β = ∞, where every user stays for one round: the bound has that "
         "rate, but the regret that it bounds, of expected lifetimes, is then 0 for every policy."
     )
+    page.text(_when_below_random(theory))
     page.figure(folder / "rates.png", CAPTIONS["rates"])
     rows = [
         [

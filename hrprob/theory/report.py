@@ -15,7 +15,7 @@ from hrprob.io.manifest import environment, write_manifest
 from hrprob.io.staging import staged
 from hrprob.plot.saving import save
 from hrprob.theory.figures import draw_all
-from hrprob.theory.page import write_page
+from hrprob.theory.page import answer_of, write_page
 from hrprob.theory.play import DELTA, GROWTH, QUICK, RIDGE, SIZES, Theory, check_theory
 from hrprob.theory.regret import Decomposition
 
@@ -56,6 +56,7 @@ def write_theory(
 def to_plain(theory: Theory) -> dict[str, object]:
     """Return the content of ``theory.json``."""
     return {
+        "answer": answer_of(theory).to_plain(),
         "delta": DELTA,
         "ridge": RIDGE,
         "growth": GROWTH,

@@ -129,6 +129,16 @@ def test_a_run_is_repeated_to_the_last_bit(folder, capsys):
     assert repeat(folder).result.sizes["user"] == 20
 
 
+def test_what_was_compared_is_written_where_it_is_asked_for(folder, tmp_path, capsys):
+    out = tmp_path / "repeated"
+    assert cli.main(["repeat", str(folder / "manifest.json"), "--out", str(out), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["out"] == str(out)
+    assert printed["result"] == json.loads((out / "repetition.json").read_text(encoding="utf-8"))
+    assert printed["result"]["agrees"]
+    assert json.loads((out / "manifest.json").read_text(encoding="utf-8"))["job"] == "repeat"
+
+
 def change_manifest(folder, **changes):
     facts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     (folder / "manifest.json").write_text(json.dumps(facts | changes), encoding="utf-8")
@@ -140,6 +150,8 @@ def test_another_result_is_not_repeated(folder, original, capsys):
     write_netcdf(data.assign(regret=data.regret * (1 + 1e-9)), folder / "results.nc")
     assert cli.main(["repeat", str(folder)]) == 2
     assert " of 80 entries differ, relatively by 1e-09 at most" in capsys.readouterr().err
+    assert cli.main(["repeat", str(folder), "--out", str(folder.with_name("again"))]) == 2
+    assert not folder.with_name("again").exists()
     # On other versions, so small a difference counts as none.
     change_manifest(folder, versions={"jax": "0.0.1"})
     repetition = repeat(folder)

@@ -131,4 +131,12 @@ def test_wrong_beliefs_are_marked_and_explained():
     assert comparison.to_latex().endswith(
         r"\par{\footnotesize $\dagger$ b assumes noise = student-t: the problem has normal.}"
     )
-    assert comparison.to_markdown().endswith("|\n\n† b assumes noise = student-t: the problem has normal.")
+    *_, table, caption, note = comparison.to_markdown().split("\n\n")
+    assert table.endswith("|")
+    assert caption.endswith("± standard error; differences are paired by trial.")
+    assert note == "† b assumes noise = student-t: the problem has normal."
+    right = result_of({"a": 10 + NOISE, "b": 50 - NOISE})
+    assert (
+        comparison.headline
+        == f"{compare(right).headline} b assumes noise = student-t: the problem has normal."
+    )

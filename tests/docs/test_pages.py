@@ -126,6 +126,21 @@ def test_a_mention_of_what_does_not_exist_is_seen() -> None:
 
 
 @pytest.mark.usefixtures("extensions")
+def test_fields_of_named_tuples_have_their_words() -> None:
+    import public_names
+
+    found = {name: (kind, words) for name, kind, words in public_names.fields_of(hrprob.models.Stays)}
+    assert found["squares"] == ("jax.Array", "(n,) Σ r²")
+    assert list(found) == list(hrprob.models.Stays._fields)
+    entry = "\n".join(public_names._entry("hrprob.models.Stays", hrprob.models.Stays))
+    assert ":param squares: (n,) Σ r²" in entry
+    assert ":exclude-members: x, rounds, total, squares" in entry
+    # One whose docstring has them itself is not described twice.
+    assert ":param" not in "\n".join(public_names._entry("hrprob.Seen", hrprob.Seen))
+    assert "    squares : " in str(hrprob.Seen.__doc__)
+
+
+@pytest.mark.usefixtures("extensions")
 def test_every_constant_has_words_of_its_own() -> None:
     import public_names
 

@@ -33,3 +33,14 @@ def test_a_manifest_that_is_no_table_is_refused(tmp_path, content):
     (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(InvalidInput, match="it is no table of facts"):
         manifest.read_manifest(tmp_path)
+
+
+def test_changes_that_git_cannot_tell_are_not_known(tmp_path, monkeypatch):
+    """As when it takes too long; what is stopped then must not have locked the user's repository."""
+    git = tmp_path / "git"
+    said = tmp_path / "said"
+    git.write_text(f'#!/bin/sh\necho "$@" >> "{said}"\ncase "$2" in rev-parse) echo abc;; *) exit 1;; esac\n')
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert manifest._git_revision() == {"revision": "abc", "changed": None}
+    assert all(line.startswith("--no-optional-locks ") for line in said.read_text().splitlines())

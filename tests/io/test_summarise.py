@@ -15,16 +15,19 @@ def result():
 
 def test_print_and_frame_have_the_numbers(result):
     summed = hrprob.summarise(result)
-    head, first, second = str(summed).splitlines()
+    head, first, second, caption = str(summed).splitlines()
     assert head.split()[0] == "policy"
     assert "regret at 2\N{NARROW NO-BREAK SPACE}500" in head
     assert "1\N{NARROW NO-BREAK SPACE}100.0 ± 100.0" in first
     assert second.startswith("b")
+    assert caption == "Regret in rounds, lifetime in rounds; mean of 2 trials ± standard error."
     frame = summed.to_frame()
     assert frame.regret.tolist() == [1100.0, 4.0]
     assert frame.user.tolist() == [2500, 2500]
     assert "<table>" in summed._repr_html_()
     assert summed.to_latex().startswith(r"\begin{tabular}")
+    assert summed.to_latex().endswith(r"mean of 2 trials $\pm$ standard error.}")
+    assert summed.to_markdown().endswith(caption)
     assert repr(summed) == "<Summary of 2 policies, 2500 users, 2 trials>"
 
 

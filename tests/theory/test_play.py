@@ -10,6 +10,7 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob.cli.main import main
 from hrprob.theory import check_theory, report
+from hrprob.theory.inequalities import NOT_A_CLAIM
 from hrprob.theory.play import Sizes
 
 SMALL = Sizes(rounds=30, users=20, replications=16, trials=8)
@@ -32,6 +33,16 @@ def test_the_command_writes_report_numbers_and_figures(tmp_path, monkeypatch, ca
     for key in ("lemma-2", "lemma-4-split", "lemma-5-step", "lemma-a2", "lemma-a3", "theorem-1-ridge"):
         assert by_key[key]["verdict"] == "holds"
     page = (out / "report.html").read_text()
+    # Page, file and terminal give one answer; the rate of the bound is a remark, not an inequality.
+    assert numbers["answer"]["sentence"] in page
+    assert numbers["answer"]["sentence"] in printed
+    assert "lies below the regret of a random choice" in page
+    assert not any("random choice" in str(one) for one in numbers["answer"]["verdicts"])
+    assert all(one["statement"] for one in numbers["answer"]["verdicts"])
+    # What the paper does not claim is measured, and no part of the answer.
+    measured = {one["reference"] for one in numbers["inequalities"] if one["note"].startswith(NOT_A_CLAIM)}
+    assert measured
+    assert measured.isdisjoint(one["name"] for one in numbers["answer"]["verdicts"])
     assert page.count("data:image/png;base64") == 5
     assert 'src="http' not in page
     # A second call replaces its own result; another folder is refused.

@@ -13,7 +13,7 @@ from hrprob import plot
 from hrprob._core.formatting import format_number, percent
 from hrprob.comparison.frontier.dials import RADII, SCALES
 from hrprob.comparison.frontier.play import frontier
-from hrprob.comparison.frontier.summary import MARGIN, frontier_table, points_of, verdicts_in_words
+from hrprob.comparison.frontier.summary import MARGIN, answer_of, frontier_table, points_of, verdicts_in_words
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment, write_manifest
@@ -92,6 +92,7 @@ def write_frontier(
 def to_plain(result: xarray.Dataset) -> dict[str, object]:
     """Return the content of ``frontier.json``."""
     return {
+        "answer": answer_of(result).to_plain(),
         "users": int(result.attrs["users"]),
         "trials": result.sizes["trial"],
         "seed": int(result.attrs["seed"]),
@@ -113,10 +114,10 @@ def _write_page(folder: Path, result: xarray.Dataset) -> None:
     )
     if result.attrs["noise"] != "normal":
         lead += f" All three take outcomes as normal, and here they are not: the noise is {result.attrs['noise']}."
-    page = Report("What does inference cost?", lead)
-    page.heading("Which intervals cover?")
-    page.verdicts(verdicts_in_words(result))
-    page.heading("The frontier")
+    answer = answer_of(result)
+    page = Report(answer.question, lead)
+    page.answer(answer)
+    page.heading("What does inference cost?")
     page.figure(
         folder / "frontier.png",
         _CAPTION.format(level=percent(float(result.attrs["level"])), margin=percent(MARGIN)),

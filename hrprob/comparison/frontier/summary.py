@@ -11,13 +11,16 @@ from hrprob._core.formatting import format_interval, format_number, listed, perc
 from hrprob.comparison.estimates import Estimate, Verdict, estimate
 from hrprob.comparison.frontier.intervals import KINDS, PARAMETERS
 from hrprob.io.result_table import ResultTable
+from hrprob.io.verdicts import Answer, conclude_words
 from hrprob.numerics.shares import share_interval
 
 __all__ = [
     "MARGIN",
+    "QUESTION",
     "SYMBOLS",
     "Coverage",
     "Point",
+    "answer_of",
     "frontier_table",
     "points_of",
     "verdicts_in_words",
@@ -25,6 +28,8 @@ __all__ = [
 
 MARGIN = 0.05
 """By how much coverage may be below the level before intervals count as too short."""
+
+QUESTION = "Do intervals from a policy's own data cover?"
 
 SYMBOLS = {"theta": "θ", "phi": "φ"}
 """How texts write the parameters."""
@@ -140,6 +145,11 @@ def _verdict(ends: list[tuple[float, float]], level: float) -> Verdict:
     return "holds" if all(low >= level - MARGIN for low, _ in ends) else "undecided"
 
 
+def answer_of(result: xarray.Dataset) -> Answer:
+    """Return whether the intervals of every kind cover, for every policy."""
+    return conclude_words(verdicts_in_words(result), QUESTION, "kinds of intervals", "more --trials")
+
+
 def verdicts_in_words(result: xarray.Dataset) -> list[tuple[bool | None, str]]:
     """Return one finding per kind of interval and parameter: for which policies they cover."""
     points, level, trials = points_of(result), float(result.attrs["level"]), result.sizes["trial"]
@@ -158,7 +168,7 @@ def verdicts_in_words(result: xarray.Dataset) -> list[tuple[bool | None, str]]:
                 words.append(f"At least {percent(level - MARGIN)} of trials covered for {who}.")
             if by["undecided"]:
                 words.append(
-                    f"Undecided for {listed(by['undecided'])}: with {format_number(trials)} trials only a coverage below "
+                    f"Not decided for {listed(by['undecided'])}: with {format_number(trials)} trials only a coverage below "
                     f"{percent(_detectable(trials, level, result.sizes['coordinate']))} would be found too short most of the time."
                 )
             good = False if by["fails"] else None if by["undecided"] else True

@@ -53,14 +53,25 @@ class Ranking(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Which model predicts best, and whether clearly."""
+        """Which model predicts best, which are clearly behind, and which are not.
+
+        Examples
+        --------
+        >>> print(Ranking([Ranked("normal", -90.0, 0.0, 0.0, -91.0, 0.0, 0.0, 0.0),
+        ...                Ranked("mixture", -93.0, 3.0, 2.9, -94.0, 3.0, 2.8, 0.0),
+        ...                Ranked("student-t", -150.0, 60.0, 21.0, -151.0, 60.0, 21.0, 0.0)]).sentence)
+        normal comes first. Behind it by more than two standard errors: student-t. By less, which decides nothing: mixture.
+        """
         first, *others = self.rows
-        clear = all(one.gap[0] > _CLEAR * one.gap[1] for one in others)
-        if clear:
+        behind = [one.model for one in others if one.gap[0] > _CLEAR * one.gap[1]]
+        undecided = [one.model for one in others if one.model not in behind]
+        if not undecided:
             return (
-                f"{first.model} predicts best, by more than two standard errors ahead of every other model."
+                f"{first.model} predicts best: every other model is behind by more than two standard errors."
             )
-        return f"{first.model} comes first, but not clearly: a difference within two standard errors is undecided."
+        clear = f" Behind it by more than two standard errors: {', '.join(behind)}." if behind else ""
+        rest = "By less" if behind else "Behind it by less than two standard errors"
+        return f"{first.model} comes first.{clear} {rest}, which decides nothing: {', '.join(undecided)}."
 
     def as_table(self) -> ResultTable:
         """Return the ranking as a table."""
@@ -80,7 +91,11 @@ class Ranking(NamedTuple):
             for one in self.rows
         ]
         header = ["model", "prequential score", "behind", "elpd (leave one out)", "behind", "k̂ above 0.7"]
-        return ResultTable(header, rows, "Sums over all rounds, in nats; the best first.")
+        return ResultTable(
+            header,
+            rows,
+            "Sums over all rounds, in nats, the best first; behind: difference from the first ± its standard error over users.",
+        )
 
     def to_plain(self) -> dict[str, object]:
         """Return the ranking as plain data."""

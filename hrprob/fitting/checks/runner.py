@@ -108,6 +108,6 @@ def decide(
             sound = False if adjusted[kind] < TESTED_AT else True if one.within else None
         end = {True: PASSES, False: FAILS, None: UNDECIDED}[sound]
         by = more if one.decided_by is None else one.decided_by
-        remedy = {PASSES: "", FAILS: (remedies or {}).get(kind, ""), UNDECIDED: by}[end]
+        remedy = {PASSES: "", FAILS: one.remedy or (remedies or {}).get(kind, ""), UNDECIDED: by}[end]
         verdicts.append(Verdict(kind, end, one.statement, one.detectable, remedy))
     return verdicts

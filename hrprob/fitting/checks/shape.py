@@ -26,6 +26,7 @@ __all__ = ["Shape", "ShapeResult"]
 _MOST_KURTOSIS, _MOST_SKEWNESS = 1.0, 0.5
 # The tests of skewness and kurtosis need this many rounds.
 _LEAST_ROUNDS = 20
+_LIGHTER = "outcomes with lighter tails: the models gaussian, truncated-normal or mixture"
 
 
 class ShapeResult(NamedTuple):
@@ -86,6 +87,7 @@ class Shape(Check[ShapeResult]):
             f"detects an excess kurtosis of {format_number(seen, 1)}",
             float(np.min(holm(list(result.p_values.values())))),
             bool(within),
+            remedy=_LIGHTER if result.kurtosis < 0 and abs(result.kurtosis) / ses["kurtosis"] > bound else "",
         )
 
     def figures(self, result: ShapeResult) -> list[CheckFigure]:

@@ -14,8 +14,9 @@ from hrprob.fitting.checks.draws import DrawsCheck, DrawsResult
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.leaving_out import pareto_weights
 from hrprob.fitting.checks.prequential import prequential
-from hrprob.fitting.checks.ranking import rank
+from hrprob.fitting.checks.ranking import Ranked, Ranking, rank
 from hrprob.fitting.checks.runner import decide
+from hrprob.fitting.checks.shape import Shape, ShapeResult
 from hrprob.fitting.checks.stays import replay
 from hrprob.fitting.checks.updating import serve_further
 from hrprob.fitting.concerns import Concern
@@ -160,7 +161,31 @@ def test_models_are_ranked_with_the_error_of_their_difference(posterior):
     ranking = rank([posterior, posterior])
     assert [row.model for row in ranking.rows] == ["gaussian", "gaussian"]
     assert ranking.rows[1].behind == ranking.rows[1].elpd_behind == 0.0
-    assert "not clearly" in ranking.sentence
+    assert ranking.sentence == (
+        "gaussian comes first. Behind it by less than two standard errors, which decides nothing: gaussian."
+    )
+
+
+def test_the_sentence_names_what_is_clearly_behind_and_what_is_not():
+    def model(name, behind, se):
+        return Ranked(name, 0.0, behind, se, 0.0, 0.0, 0.0, 0.0)
+
+    first, near, far = model("first", 0.0, 0.0), model("near", 3.9, 2.0), model("far", 4.1, 2.0)
+    assert Ranking([first, near, far]).sentence == (
+        "first comes first. Behind it by more than two standard errors: far. By less, which decides nothing: near."
+    )
+    assert Ranking([first, far]).sentence == (
+        "first predicts best: every other model is behind by more than two standard errors."
+    )
+    assert "± its standard error" in Ranking([first, far]).as_table().caption
+
+
+@pytest.mark.parametrize(("kurtosis", "tails"), [(2.0, "heavier"), (-0.9, "lighter")])
+def test_the_remedy_of_a_wrong_shape_names_the_tails_that_were_seen(kurtosis, tails):
+    p_values = {"skewness": 0.5, "kurtosis": 1e-6, "largest": 0.5, "distribution": 0.5}
+    result = ShapeResult(np.zeros(500), 0.0, kurtosis, 4.0, p_values, 0.01)
+    [failed] = decide({"shape": Shape().evidence(result)}, {"shape": Shape.remedy})
+    assert (failed.verdict, f"outcomes with {tails} tails" in failed.remedy) == ("fails", True)
 
 
 def test_p_values_are_adjusted_for_all_checks_of_a_page():

@@ -123,8 +123,10 @@ def test_from_a_file_and_on_the_command_line(tmp_path, capsys):
     log, path = draw_log(np.random.default_rng(4), 1200, Case(False, 1 / ACTIONS)), tmp_path / "log.csv"
     write_csv(path, log)
     options = ["--policy", "greedy", "--learn", "0.4", "--horizon", "5", "--json"]
-    assert main(["evaluate", str(path), *options]) == 0
+    assert main(["evaluate", str(path), *options, "--out", str(tmp_path / "numbers")]) == 0
     printed = json.loads(capsys.readouterr().out)["result"]
+    written = json.loads((tmp_path / "numbers" / "evaluation.json").read_text(encoding="utf-8"))
+    assert written == printed
     found = hrprob.evaluate(log, "greedy", learn=0.4, horizon=5)
     assert printed["users"] == found.users == 720
     assert printed["estimates"][1]["value"] == pytest.approx(found["ips"].value)
