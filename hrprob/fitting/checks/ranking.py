@@ -55,12 +55,14 @@ class Ranking(NamedTuple):
     def sentence(self) -> str:
         """Which model predicts best, and whether clearly."""
         first, *others = self.rows
-        clear = all(one.gap[0] > _CLEAR * one.gap[1] for one in others)
-        if clear:
+        close = [one for one in others if not one.gap[0] > _CLEAR * one.gap[1]]
+        if not close:
             return (
                 f"{first.model} predicts best, by more than two standard errors ahead of every other model."
             )
-        return f"{first.model} comes first, but not clearly: a difference within two standard errors is undecided."
+        names = " and ".join(f"{one.model} (behind by {with_error(*one.gap)})" for one in close)
+        rest = "; it is clearly ahead of every other model" if len(close) < len(others) else ""
+        return f"{first.model} comes first, but not clearly before {names}: a difference within two standard errors is undecided{rest}."
 
     def as_table(self) -> ResultTable:
         """Return the ranking as a table."""
