@@ -1,7 +1,8 @@
 """How often ``check`` finds faults, and how often it fails sound pages: data sets with known faults, by plain NumPy.
 
 ``python -m tests.quoted refresh checks`` makes 600 pages, which takes some twenty CPU minutes; ``python -m tests.quoted.checks FOLDER``
-makes those that the folder does not have yet and may be stopped at any time, ``python -m tests.quoted record checks FOLDER`` records them.
+makes those that the folder does not have yet and may be stopped at any time (a second process: ``FOLDER backwards``), ``python -m
+tests.quoted record checks FOLDER`` records them.
 """
 
 from __future__ import annotations
@@ -160,19 +161,21 @@ def jobs(sets: int = SETS) -> list[tuple[dict, Callable[[], dict]]]:
     return found
 
 
-def played(folder: Path, say: Callable = print) -> list[dict]:
-    """Return a row per page; those that the folder has are not made again, each new one is written at once."""
+def played(folder: Path, say: Callable = print, backwards: bool = False) -> list[dict]:
+    """Return a row per page; those that the folder has are not made again, each new one is written at once.
+
+    Of two processes one may begin at the end: they stop where they meet.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "checks.jsonl"
-    rows = {_name(row): row for row in read_lines(file)}
-    for which, make in jobs():
-        if _name(which) not in rows:
-            row = rows[_name(which)] = which | make()
+    for which, make in jobs()[:: -1 if backwards else 1]:
+        if _name(which) not in {_name(row) for row in read_lines(file)}:
+            row = which | make()
             add_line(file, row)
             say(
                 f"{_name(row)}: {row['answer']} {[one for one, verdict in row['verdicts'].items() if verdict == 'fails']}"
             )
-    return list(rows.values())
+    return list({_name(row): row for row in read_lines(file)}.values())
 
 
 def _name(row: dict) -> str:
@@ -214,4 +217,4 @@ def checks(folder: Path) -> dict:
 
 
 if __name__ == "__main__":
-    played(Path(sys.argv[1]), functools.partial(print, flush=True))
+    played(Path(sys.argv[1]), functools.partial(print, flush=True), "backwards" in sys.argv)

@@ -2,7 +2,7 @@
 
 ``python -m tests.quoted refresh engines`` plays the grid and writes the table of ``docs/explanation/engines.md``. That takes more than a
 CPU hour: ``python -m tests.quoted.engines FOLDER`` plays what the folder does not have yet, a line per fit, and may be
-stopped at any time; ``python -m tests.quoted record engines FOLDER`` then records what is there.
+stopped at any time (a second process: ``FOLDER backwards``); ``python -m tests.quoted record engines FOLDER`` then records what is there.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Cell(NamedTuple):
         return hrprob.Affine(self.unit**2, 2.0 * self.unit**2)
 
 
-def cells(seeds: int = 1) -> list[Cell]:
+def cells() -> list[Cell]:
     """Return the grid: every dimension, size and model; at d = 4 other scales of every model, and other links.
 
     Shapes, which share programs, stand together; those where approximations are likeliest to fail come first.
@@ -82,7 +82,7 @@ def cells(seeds: int = 1) -> list[Cell]:
         for d in (4, 16, 8, 2):
             for n in USERS:
                 found += [Cell(d, n, model, one) for one in ((PLAIN, *variants) if d == 4 else (PLAIN,))]
-    return [cell._replace(seed=seed) for seed in range(seeds) for cell in found]
+    return found
 
 
 def rounds(cell: Cell) -> Table:
@@ -176,14 +176,17 @@ def compared(cell: Cell, engine: str, against: dict, seed: int = 0) -> dict:
     }
 
 
-def played(folder: Path, seeds: int = 1, say: Callable = print) -> list[dict]:
-    """Return a row per cell and engine; those that the folder has are not played again, each new one is written at once."""
+def played(folder: Path, say: Callable = print, backwards: bool = False) -> list[dict]:
+    """Return a row per cell and engine; those that the folder has are not played again, each new one is written at once.
+
+    Of two processes one may begin at the end: they stop where they meet.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     file, nuts = folder / "engines.jsonl", folder / "nuts.jsonl"
-    rows = {(row["cell"], row["engine"]): row for row in read_lines(file)}
     known = {row["cell"]: row for row in read_lines(nuts)}
     before = None
-    for cell in cells(seeds):
+    for cell in cells()[:: -1 if backwards else 1]:
+        rows = {(row["cell"], row["engine"]) for row in read_lines(file)}
         missing = [engine for engine in ENGINES if (str(cell), engine) not in rows]
         if not missing:
             continue
@@ -194,11 +197,11 @@ def played(folder: Path, seeds: int = 1, say: Callable = print) -> list[dict]:
             known[str(cell)] = {"cell": str(cell), **reference(cell)}
             add_line(nuts, known[str(cell)])
         for engine in missing:
-            row = rows[str(cell), engine] = compared(cell, engine, known[str(cell)])
+            row = compared(cell, engine, known[str(cell)])
             add_line(file, row)
             mark = "ok" if row["within"] else "warned" if row["warned"] else "SILENT"
             say(f"{cell} {engine}: {row['shift']:.2f} [{row['least']:.2f}, {row['most']:.2f}] {mark}")
-    return list(rows.values())
+    return read_lines(file)
 
 
 def rates(rows: list[dict]) -> dict:

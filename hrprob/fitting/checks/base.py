@@ -65,7 +65,8 @@ class Evidence(NamedTuple):
     A check with a ``p_value`` fails where that, adjusted for all checks of the page, is below :data:`TESTED_AT`; else
     it passes if ``within`` says that the data exclude a difference that matters, and is undecided otherwise. A check
     without one fails, passes or is undecided as ``sound`` is False, True or None. ``decided_by`` says what may decide it
-    if it is undecided: by default more rounds; nothing ("") where the check does not exist for this model.
+    if it is undecided: by default more rounds; nothing ("") where the check does not exist for this model. ``resolution`` is
+    the detectable difference over the one that matters: about its square times as many rounds decide.
     """
 
     statement: str
@@ -74,6 +75,7 @@ class Evidence(NamedTuple):
     within: bool = False
     sound: bool | None = None
     decided_by: str | None = None
+    resolution: float = 1.0
 
 
 NO_PREDICTIONS = Evidence(

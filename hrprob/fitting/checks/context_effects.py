@@ -85,6 +85,7 @@ class ContextEffects(Check[ContextEffectsResult]):
             f"detects {self.subject} off by {self._written(seen)} {self.unit}",
             found.p_value,
             found.within(self.margin),
+            resolution=seen / self.margin,
         )
 
     def figures(self, result: ContextEffectsResult) -> list[CheckFigure]:

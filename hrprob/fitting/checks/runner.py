@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -73,9 +74,30 @@ def check(posterior: Posterior, *, quick: bool = False, checks: Sequence[object]
     inputs = CheckInputs(posterior, TESTED_AT / len(chosen))
     results = {one.kind: one.compute(inputs) for one in chosen}
     found = {one.kind: one.evidence(results[one.kind]) for one in chosen}
-    more = f"more than {len(posterior.table)} rounds" + (", or the full check" if quick else "")
-    verdicts = decide(found, {one.kind: one.remedy for one in chosen}, more)
+    verdicts = decide(
+        found, {one.kind: one.remedy for one in chosen}, more_rounds(found, len(posterior.table))
+    )
     return Checked(inputs, chosen, results, conclude(verdicts, question=QUESTION))
+
+
+def more_rounds(found: Mapping[str, Evidence], rounds: int) -> str:
+    """Return about how many rounds would decide what is undecided, in words.
+
+    Examples
+    --------
+    >>> more_rounds({"mean": Evidence("", p_value=0.4, resolution=2.7), "users": Evidence("", p_value=0.4, resolution=3.2)}, 122)
+    'about 1300 rounds like these'
+    >>> more_rounds({"shape": Evidence("few", p_value=0.4)}, 122)
+    'more than 122 rounds'
+    """
+    most = max(
+        (one.resolution for one in found.values() if one.sound is None and not one.within), default=1.0
+    )
+    if not 1.0 < most < math.inf:
+        return f"more than {rounds} rounds"
+    wanted = rounds * most**2
+    unit = 10.0 ** (math.floor(math.log10(wanted)) - 1)
+    return f"about {math.ceil(wanted / unit) * unit:.0f} rounds like these"
 
 
 def decide(

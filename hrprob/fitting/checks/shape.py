@@ -86,6 +86,7 @@ class Shape(Check[ShapeResult]):
             f"detects an excess kurtosis of {format_number(seen, 1)}",
             float(np.min(holm(list(result.p_values.values())))),
             bool(within),
+            resolution=seen / _MOST_KURTOSIS,
         )
 
     def figures(self, result: ShapeResult) -> list[CheckFigure]:

@@ -143,6 +143,7 @@ class Specification(Check[SpecificationResult]):
             detectable,
             min(1.0, tests * smallest),
             bool(within and all(one.within for one in result.norms.values())),
+            resolution=seen / _OFFSET_MARGIN,
         )
 
     def tables(self, result: SpecificationResult) -> list[tuple[list[str], list[list[object]], str]]:

@@ -110,6 +110,7 @@ class StaysCheck(Check[StaysResult]):
             f"detects probabilities of leaving off by {format_number(100 * seen, 0)} %",
             min(1.0, len(result.p_values) * min(result.p_values.values())),
             abs(result.excess) + stats.norm.ppf(0.95) * result.se <= _MARGIN,
+            resolution=seen / _MARGIN,
         )
 
     def figures(self, result: StaysResult) -> list[CheckFigure]:

@@ -75,6 +75,7 @@ class WithinUsers(Check[WithinUsersResult]):
             f"detects a correlation of {format_number(seen, 2)}",
             min(1.0, 2.0 * min(p, p_of_size)),
             abs(of_mean) + bound <= _MARGIN,
+            resolution=seen / _MARGIN,
         )
 
     def to_plain(self, result: WithinUsersResult) -> Mapping[str, object]:

@@ -15,7 +15,10 @@ UNSCORED = Ranked("by-site", None, None, None, -103.0, 2.0, 1.5, 0.0)
     ("rows", "words"),
     [
         ([FAR], "mixture predicts best, by more than two standard errors ahead of every other model."),
-        ([NEAR], "mixture comes first, but not clearly before student-t (behind by 1.5\xa0±\xa01.0): a difference "),
+        (
+            [NEAR],
+            "mixture comes first, but not clearly before student-t (behind by 1.5\xa0±\xa01.0): a difference ",
+        ),
         ([NEAR, FAR], "undecided; it is clearly ahead of every other model."),
         ([UNSCORED], "not clearly before by-site (behind by 2.0\xa0±\xa01.5)"),
     ],
