@@ -15,9 +15,10 @@ from hrprob.estimation.posterior.target import Target
 from hrprob.fitting.predictive import outcomes
 from hrprob.models import Setting, Stays, UserEffect, make_prior
 from hrprob.numerics.multiple_testing import holm
-from hrprob.numerics.uniformity import pit_among, uniformity_p_value
+from hrprob.numerics.uniformity import detectable_shift, pit_among, uniformity_p_value
 from hrprob.problem import LogLink
 
+LEAST_P = 0.01
 NAMES = ("theta1", "theta2", "phi1", "phi2", "user_correlation", "user_log_sd")
 
 SETS, USERS, NEW = 208, 24, 40
@@ -66,7 +67,7 @@ def walk(rng, density, z):
 
 def interval_of_new_users(target, x, draws, seed):
     """Ends (2, contexts) of the 90 % intervals of outcomes of new users, as `Posterior.predict` makes them."""
-    each = np.tile(draws, (8, 1))  # eight outcomes per draw, for quantiles of 480
+    each = np.tile(draws, (32, 1))  # 32 outcomes per draw, for quantiles of 1920
     values = {
         "theta": each[:, :2],
         "phi": each[:, 2:4],
@@ -110,6 +111,7 @@ def user_effect(folder=None) -> dict:
         "users": USERS,
         "p_values": dict(zip(NAMES, p_values.tolist(), strict=True)),
         "least_adjusted": float(holm(p_values).min()),
+        "detectable": 100.0 * detectable_shift(SETS, LEAST_P / len(NAMES)),
         "coverage": {"mean": 100.0 * float(by_set.mean()), "se": 100.0 * float(se)},
         "shares": {name: float(np.mean(column < 0.5)) for name, column in zip(NAMES, ranks.T, strict=True)},
     }
