@@ -141,6 +141,7 @@ def page(world: World, options: dict, change: Callable, users: int, seed: int) -
     return {
         "answer": checked.answer.answer,
         "verdicts": {one.name: one.verdict for one in checked.verdicts},
+        "p_values": {one.kind: one.evidence(checked.results[one.kind]).p_value for one in checked.checks},
     }
 
 

@@ -49,13 +49,35 @@ class Checked(NamedTuple):
         """All verdicts: fails first, then what is undecided, then what passes."""
         return self.answer.verdicts
 
+    @property
+    def scores(self) -> dict[str, float] | None:
+        """Prequential score of every user, in the order of arrival; their sum is the log marginal likelihood.
+
+        Rounds whose predictions are not usable (:attr:`.prequential.Prequential.usable`) do not count.
+
+        None where rounds have no users, or the model no predictions of rounds from those before.
+        """
+        made, users, labels = self.inputs.prequential, self.inputs.users, self.inputs.table.user
+        if made is None or users is None or labels is None:
+            return None
+        first = np.unique(users, return_index=True)[1]
+        sums = np.bincount(users, np.where(made.usable, made.log_density, 0.0))
+        return {str(labels[at]): float(total) for at, total in zip(first, sums, strict=True)}
+
     def to_plain(self) -> dict[str, object]:
         """Return the content of ``check.json``."""
         made = self.inputs.__dict__.get("prequential")
         scores = (
             {}
             if made is None
-            else {"log_marginal_likelihood": {"value": made.log_marginal_likelihood, "error": made.error}}
+            else {
+                "log_marginal_likelihood": {
+                    "value": made.log_marginal_likelihood,
+                    "error": made.error,
+                    "left_out": int(np.sum(~made.usable)),
+                    **({"by_user": self.scores} if self.scores else {}),
+                }
+            }
         )
         numbers = {one.kind: dict(one.to_plain(self.results[one.kind])) for one in self.checks}
         every = self.answer.to_plain() | {"error_rate": ERROR_RATE} | scores | {"checks": numbers}

@@ -50,7 +50,7 @@ class Shape(Check[ShapeResult]):
     def compute(self, inputs: CheckInputs) -> ShapeResult:
         """Return the statistics and their p-values."""
         made = inputs.prequential
-        e = None if made is None else made.residual
+        e = None if made is None else made.residual[made.usable]
         if made is None or e is None or e.size < _LEAST_ROUNDS:
             return ShapeResult(e, math.nan, math.nan, math.nan, {}, inputs.level)
         farthest = float(np.max(np.abs(e)))
@@ -59,7 +59,7 @@ class Shape(Check[ShapeResult]):
             "kurtosis": float(stats.kurtosistest(e).pvalue),
             # 1 − (1 − q)ⁿ, q being the probability of a residual as far out.
             "largest": float(-np.expm1(e.size * np.log1p(-2.0 * stats.norm.sf(farthest)))),
-            "distribution": uniformity_p_value(made.pit),
+            "distribution": uniformity_p_value(made.pit[made.usable]),
         }
         return ShapeResult(
             e, float(stats.skew(e)), float(stats.kurtosis(e)), farthest, p_values, inputs.level

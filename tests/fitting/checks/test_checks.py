@@ -107,6 +107,12 @@ def test_a_page_answers_and_its_data_have_the_agreed_form(posterior, tmp_path):
     assert page.index("<h1>") < answer < page.index("<details>")
     assert (tmp_path / "out" / "check-loo.png").exists()
     assert data["answer"] != "no"
+    scores = data["log_marginal_likelihood"]
+    users = posterior.table.user
+    assert list(scores["by_user"]) == [str(one) for one in dict.fromkeys(users.tolist())]
+    assert sum(scores["by_user"].values()) == pytest.approx(scores["value"], abs=1e-9)
+    of_last = checked.inputs.prequential.log_density[users == users[-1]].sum()
+    assert scores["by_user"][str(users[-1])] == pytest.approx(of_last, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -161,6 +167,28 @@ def test_models_are_ranked_with_the_error_of_their_difference(posterior):
     assert [row.model for row in ranking.rows] == ["gaussian", "gaussian"]
     assert ranking.rows[1].behind == ranking.rows[1].elpd_behind == 0.0
     assert "not clearly" in ranking.sentence
+
+
+@pytest.mark.slow
+def test_rounds_that_few_points_predict_are_left_out():
+    """Nine coefficients each for mean and log variance, and six rounds: the posterior is no normal distribution."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 9))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    r = 100.0 * (x @ rng.normal(size=9) + rng.normal(size=40))
+    bounds = hrprob.Bounds(theta=1000.0, phi=10.0)
+    posterior = hrprob.fit((x, r), "laplace", link=hrprob.LogLink(1e4), bounds=bounds, draws=256)
+    inputs = CheckInputs(posterior, 0.01)
+    made = inputs.prequential
+    assert 5 < np.sum(~made.usable) < 40
+    # Where all were tested, residuals were 30 sds and more.
+    assert np.max(np.abs(made.residual[made.usable])) < 5.0
+    assert made.log_marginal_likelihood == pytest.approx(made.log_density[made.usable].sum())
+    inputs.__dict__["prequential"] = made._replace(usable=np.arange(40) > 34)
+    assert (
+        "only 5 of 40 rounds"
+        in make_checks(["mean"])[0].evidence(make_checks(["mean"])[0].compute(inputs)).statement
+    )
 
 
 def test_p_values_are_adjusted_for_all_checks_of_a_page():
