@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hrprob.fitting.checks.inputs import CheckInputs
+    from hrprob.fitting.posterior import Posterior
 
 __all__ = [
     "CHECKS",
@@ -123,6 +124,10 @@ class Check(abc.ABC, Generic[Result]):
     @abc.abstractmethod
     def evidence(self, result: Result) -> Evidence:
         """Return the finding in words, with its p-value or without."""
+
+    def advice(self, posterior: Posterior) -> str:
+        """Return what to do if it fails for this posterior: :attr:`remedy`, unless that is done already."""
+        return self.remedy
 
     def figures(self, result: Result) -> list[CheckFigure]:
         """Return the figures."""

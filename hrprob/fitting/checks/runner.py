@@ -96,9 +96,8 @@ def check(posterior: Posterior, *, quick: bool = False, checks: Sequence[object]
     inputs = CheckInputs(posterior, TESTED_AT / len(chosen))
     results = {one.kind: one.compute(inputs) for one in chosen}
     found = {one.kind: one.evidence(results[one.kind]) for one in chosen}
-    verdicts = decide(
-        found, {one.kind: one.remedy for one in chosen}, more_rounds(found, len(posterior.table))
-    )
+    remedies = {one.kind: one.advice(posterior) for one in chosen}
+    verdicts = decide(found, remedies, more_rounds(found, len(posterior.table)))
     return Checked(inputs, chosen, results, conclude(verdicts, question=QUESTION))
 
 

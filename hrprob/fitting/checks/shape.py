@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -19,6 +19,9 @@ from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.numerics.multiple_testing import holm
 from hrprob.numerics.power import detectable_difference
 from hrprob.numerics.uniformity import uniformity_p_value
+
+if TYPE_CHECKING:
+    from hrprob.fitting.posterior import Posterior
 
 __all__ = ["Shape", "ShapeResult"]
 
@@ -46,6 +49,11 @@ class Shape(Check[ShapeResult]):
     title = "Shape of the outcomes"
     order = 4.0
     remedy = "outcomes with heavier tails: the models student-t or mixture"
+
+    def advice(self, posterior: Posterior) -> str:
+        """Return the remedy; if outcomes are not normal already, how to find a model that fits."""
+        normal = posterior.target.model.noise_kind == "normal"
+        return self.remedy if normal else "another model: `--compare` ranks them"
 
     def compute(self, inputs: CheckInputs) -> ShapeResult:
         """Return the statistics and their p-values."""

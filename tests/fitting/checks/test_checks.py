@@ -153,6 +153,18 @@ def test_a_remedy_stands_beside_what_fails():
     assert all(one.remedy for one in make_checks() if one.kind != "sensitivity")
 
 
+def test_a_remedy_is_not_what_is_done_already(posterior):
+    def advice(kind, **changes):
+        target = dataclasses.replace(posterior.target, **changes)
+        return make_checks([kind])[0].advice(dataclasses.replace(posterior, target=target))
+
+    by_log = dataclasses.replace(posterior.setting, link=hrprob.LogLink(2.0))
+    assert "log" in advice("variance")
+    assert "log" not in advice("variance", setting=by_log)
+    assert "offset" not in advice("specification", setting=by_log)
+    assert "student-t" not in advice("shape", model=hrprob.models.make_model("student-t"))
+
+
 def test_more_rounds_are_not_asked_for_where_a_check_does_not_exist():
     missing, few = {"mean": NO_PREDICTIONS}, {"shape": Evidence("few rounds")}
     assert "may decide" not in conclude(decide(missing, more="more than 9 rounds")).sentence
