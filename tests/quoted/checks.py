@@ -176,7 +176,12 @@ def played(folder: Path, say: Callable = print, backwards: bool = False) -> list
             say(
                 f"{_name(row)}: {row['answer']} {[one for one, verdict in row['verdicts'].items() if verdict == 'fails']}"
             )
-    return list({_name(row): row for row in read_lines(file)}.values())
+    return pages(folder)
+
+
+def pages(folder: Path) -> list[dict]:
+    """Return a row per page that the folder has."""
+    return list({_name(row): row for row in read_lines(folder / "checks.jsonl")}.values())
 
 
 def _name(row: dict) -> str:
@@ -198,15 +203,16 @@ def counts(rows: list[dict]) -> dict:
 
 
 def checks(folder: Path) -> dict:
-    """Return all rates: by fault and size, by sound problem, and over all of these."""
-    rows = played(folder)
+    """Return all rates, by fault and size, by sound problem, and over all of these: of the pages that the folder has, else of all."""
+    rows = pages(folder) or played(folder)
     faults = [row for row in rows if row["part"] == "faults"]
     sound = [row for row in rows if row["part"] == "sound"]
     return {
         "faults": {
             name: {
-                str(users): counts([row for row in faults if (row["name"], row["users"]) == (name, users)])
+                str(users): counts(own)
                 for users in SIZES
+                if (own := [row for row in faults if (row["name"], row["users"]) == (name, users)])
             }
             for name in FAULTS
         },
