@@ -235,6 +235,4 @@ def engines(folder: Path) -> dict:
 
 
 if __name__ == "__main__":
-    played(
-        Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1, functools.partial(print, flush=True)
-    )
+    played(Path(sys.argv[1]), functools.partial(print, flush=True), "backwards" in sys.argv)
