@@ -227,11 +227,10 @@ def rates(rows: list[dict]) -> dict:
 
 
 def engines(folder: Path) -> dict:
-    """Return the rates over the fits that the folder has, else over the grid, and every fit that is off."""
+    """Return the rates over the fits that the folder has, else over the grid, and every fit."""
     rows = read_lines(folder / "engines.jsonl") or played(folder)
-    off = [row for row in rows if not row["within"]]
-    kept = ("cell", "engine", "shift", "least", "most", "warned", "concerns")
-    return {"rates": rates(rows), "off": [{name: row[name] for name in kept} for row in off]}
+    kept = ("cell", "engine", "shift", "least", "most", "within", "warned")
+    return {"rates": rates(rows), "fits": [{name: row[name] for name in kept} for row in rows]}
 
 
 if __name__ == "__main__":
