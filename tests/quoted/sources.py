@@ -203,5 +203,9 @@ SOURCES = {
         user_effect,
         "ranks and coverage under the model of users who differ, 208 data sets from its prior",
     ),
-    "checks": Source([], checks, "faults that `check` finds, and false alarms, 20 data sets each"),
+    "checks": Source(
+        [],
+        checks,
+        "faults that `check` finds and false alarms on ten sound problems: at most 20 data sets each, those recorded here",
+    ),
 }
