@@ -130,17 +130,18 @@ def checks_faults(recorded):
     rows = []
     for name, sizes in recorded["checks"]["values"]["faults"].items():
         for users, found in sizes.items():
-            by_check = sorted(found["by_check"].items(), key=lambda pair: -pair[1])
+            failed = sorted(found["fails"].items(), key=lambda pair: -pair[1])
             rows.append(
                 [
                     name if users == min(sizes, key=int) else "",
                     users,
                     f"{found['no']} of {found['pages']}",
+                    str(found["cannot tell"]),
                     str(found["yes"]),
-                    ", ".join(f"`{kind}` {count}" for kind, count in by_check[:4]) or "–",
+                    ", ".join(f"`{kind}` {count}" for kind, count in failed[:4]) or "–",
                 ]
             )
-    return table(["fault", "users", "answered no", "answered yes", "failed most often"], rows)
+    return table(["fault", "users", "answered no", "cannot tell", "yes", "failed most often"], rows)
 
 
 def checks_sound(recorded):

@@ -1,9 +1,15 @@
-"""How often ``check`` finds faults, and how often it fails sound pages: data sets with known faults, by plain NumPy."""
+"""How often ``check`` finds faults, and how often it fails sound pages: data sets with known faults, by plain NumPy.
+
+``python -m tests.quoted refresh checks`` makes 600 pages, which takes some twenty CPU minutes; ``python -m tests.quoted.checks FOLDER``
+makes those that the folder does not have yet and may be stopped at any time (a second process: ``FOLDER backwards``), ``python -m
+tests.quoted record checks FOLDER`` records them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import json
+import functools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +17,7 @@ import numpy as np
 
 import hrprob
 from hrprob.fitting.table import Table
+from tests.quoted.lines import add_line, read_lines
 
 SIZES = (100, 400)
 SETS = 20
@@ -104,6 +111,10 @@ def fitted(table: Table, *, slope=1.0, offset=2.0, bound=2.0, engine="laplace", 
     )
 
 
+def _same(posterior):
+    return posterior
+
+
 def _halved_spread(posterior):
     centre = posterior.phi.mean(axis=(0, 1))
     return dataclasses.replace(posterior, phi=centre + 0.5 * (posterior.phi - centre))
@@ -111,72 +122,106 @@ def _halved_spread(posterior):
 
 STOPPED = {"kind": "nuts", "chains": 4, "warmup": 10, "draws": 25}
 FAULTS: dict[str, tuple[World, dict, Callable]] = {
-    "users share an effect (ρ = 0.4)": (World(shared=0.4), {}, lambda one: one),
-    "variance quadratic in x": (World(variance=lambda x: 0.5 + 6.0 * x[:, 0] ** 2), {}, lambda one: one),
-    "offset 3 instead of 2": (World(), {"offset": 3.0}, lambda one: one),
-    "prior excludes the truth": (World(), {"bound": 0.5}, lambda one: one),
-    "contexts halved for half the users": (World(halved=True), {}, lambda one: one),
-    "Student-t outcomes (5 degrees of freedom)": (World(df=5.0), {}, lambda one: one),
+    "users share an effect (ρ = 0.4)": (World(shared=0.4), {}, _same),
+    "variance quadratic in x": (World(variance=lambda x: 0.5 + 6.0 * x[:, 0] ** 2), {}, _same),
+    "offset 3 instead of 2": (World(), {"offset": 3.0}, _same),
+    "prior excludes the truth": (World(), {"bound": 0.5}, _same),
+    "contexts halved for half the users": (World(halved=True), {}, _same),
+    "Student-t outcomes (5 degrees of freedom)": (World(df=5.0), {}, _same),
     "spread of φ halved": (World(), {}, _halved_spread),
-    "variance 30 % too small": (World(), {"slope": 0.7, "offset": 1.4, "bound": 2.0}, lambda one: one),
-    "sampler stopped early": (World(), {"engine": STOPPED}, lambda one: one),
-    "policy that knows the truth": (World(policy="oracle"), {}, lambda one: one),
+    "variance 30 % too small": (World(), {"slope": 0.7, "offset": 1.4, "bound": 2.0}, _same),
+    "sampler stopped early": (World(), {"engine": STOPPED}, _same),
+    "policy that knows the truth": (World(policy="oracle"), {}, _same),
 }
 
 
 def page(world: World, options: dict, change: Callable, users: int, seed: int) -> dict:
-    """Return the answer of one quick page, and which checks fail."""
+    """Return the answer of one quick page, and the verdict of each check."""
     checked = change(fitted(play(world, users, seed), **options)).check(quick=True)
     return {
         "answer": checked.answer.answer,
-        "fails": [one.name for one in checked.verdicts if one.verdict == "fails"],
+        "verdicts": {one.name: one.verdict for one in checked.verdicts},
+        "p_values": {one.kind: one.evidence(checked.results[one.kind]).p_value for one in checked.checks},
     }
 
 
-def faults(sets: int = SETS, say: Callable = print, sizes: tuple[int, ...] = SIZES) -> dict:
-    """Return by fault and size: the share of pages that answer no, and which checks fail."""
-    found: dict = {}
-    for name, (world, options, change) in FAULTS.items():
-        found[name] = {}
-        for users in sizes:
-            pages = [page(world, options, change, users, seed) for seed in range(sets)]
-            kinds = sorted({kind for one in pages for kind in one["fails"]})
-            found[name][str(users)] = {
-                "no": sum(one["answer"] == "no" for one in pages),
-                "yes": sum(one["answer"] == "yes" for one in pages),
-                "pages": sets,
-                "by_check": {kind: sum(kind in one["fails"] for one in pages) for kind in kinds},
-            }
-            say(f"{name}, {users}: {found[name][str(users)]}")
+def jobs(sets: int = SETS) -> list[tuple[dict, Callable[[], dict]]]:
+    """Return every page by its name, and how it is made: faults at each size, then sound problems at the smaller one."""
+    found = []
+    for name, given in FAULTS.items():
+        for users in SIZES:
+            for seed in range(sets):
+                which = {"part": "faults", "name": name, "users": users, "seed": seed}
+                found.append((which, functools.partial(page, *given, users, seed)))
+    for number, (name, changes) in enumerate(SOUND.items()):
+        options = {key: changes[key] for key in ("slope", "offset") if key in changes}
+        for seed in range(sets):
+            which = {"part": "sound", "name": name, "users": SIZES[0], "seed": seed}
+            truth = 1000 * number + 500 + seed
+            found.append((which, functools.partial(page, World(**changes), options, _same, SIZES[0], truth)))
     return found
 
 
-def false_alarms(sets: int = SETS, say: Callable = print) -> dict:
-    """Return by sound problem the number of pages that answer no, yes and cannot tell."""
-    found: dict = {}
-    for number, (name, changes) in enumerate(SOUND.items()):
-        world = World(**changes)
-        options = {key: changes[key] for key in ("slope", "offset") if key in changes}
-        pages = [
-            page(world, options, lambda one: one, SIZES[0], 1000 * number + 500 + seed)
-            for seed in range(sets)
-        ]
-        found[name] = {
-            "pages": sets,
-            "fails": [one["fails"] for one in pages if one["fails"]],
-            **{
-                answer: sum(one["answer"] == answer for one in pages)
-                for answer in ("no", "yes", "cannot tell")
-            },
-        }
-        say(f"{name}: {found[name]}")
-    total = {key: sum(one[key] for one in found.values()) for key in ("pages", "no", "yes", "cannot tell")}
-    return {"problems": found, "total": total}
+def played(folder: Path, say: Callable = print, backwards: bool = False) -> list[dict]:
+    """Return a row per page; those that the folder has are not made again, each new one is written at once.
+
+    Of two processes one may begin at the end: they stop where they meet.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "checks.jsonl"
+    for which, make in jobs()[:: -1 if backwards else 1]:
+        if _name(which) not in {_name(row) for row in read_lines(file)}:
+            row = which | make()
+            add_line(file, row)
+            say(
+                f"{_name(row)}: {row['answer']} {[one for one, verdict in row['verdicts'].items() if verdict == 'fails']}"
+            )
+    return pages(folder)
+
+
+def pages(folder: Path) -> list[dict]:
+    """Return a row per page that the folder has."""
+    return list({_name(row): row for row in read_lines(folder / "checks.jsonl")}.values())
+
+
+def _name(row: dict) -> str:
+    return f"{row['name']}, {row['users']}, {row['seed']}"
+
+
+def counts(rows: list[dict]) -> dict:
+    """Return how many pages answer each way, and how many have each check failed, and passed."""
+    kinds = sorted({kind for row in rows for kind in row["verdicts"]})
+    by_end = {
+        end: {kind: sum(row["verdicts"].get(kind) == end for row in rows) for kind in kinds}
+        for end in ("fails", "passes")
+    }
+    return {
+        "pages": len(rows),
+        **{answer: sum(row["answer"] == answer for row in rows) for answer in ("no", "yes", "cannot tell")},
+        **{end: {kind: count for kind, count in found.items() if count} for end, found in by_end.items()},
+    }
 
 
 def checks(folder: Path) -> dict:
-    """Return all rates."""
-    folder.mkdir(parents=True, exist_ok=True)
-    found = {"faults": faults(), "sound": false_alarms()}
-    (folder / "checks.json").write_text(json.dumps(found, indent=2, ensure_ascii=False), encoding="utf-8")
-    return found
+    """Return all rates, by fault and size, by sound problem, and over all of these: of the pages that the folder has, else of all."""
+    rows = pages(folder) or played(folder)
+    faults = [row for row in rows if row["part"] == "faults"]
+    sound = [row for row in rows if row["part"] == "sound"]
+    return {
+        "faults": {
+            name: {
+                str(users): counts(own)
+                for users in SIZES
+                if (own := [row for row in faults if (row["name"], row["users"]) == (name, users)])
+            }
+            for name in FAULTS
+        },
+        "sound": {
+            "problems": {name: counts([row for row in sound if row["name"] == name]) for name in SOUND},
+            "total": counts(sound),
+        },
+    }
+
+
+if __name__ == "__main__":
+    played(Path(sys.argv[1]), functools.partial(print, flush=True), "backwards" in sys.argv)

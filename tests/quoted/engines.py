@@ -1,31 +1,43 @@
-"""How far engines are from nuts, and whether they say so: dimensions, numbers of users, models and scales.
+"""How far engines are from nuts, and whether they say so: dimensions, numbers of users, models, scales and links.
 
-``python -m tests.quoted refresh engines`` plays the grid and writes the table of ``docs/explanation/engines.md``;
-``python -m tests.quoted.engines --keep FOLDER [ENGINE ...]`` prints it, and keeps the draws of nuts in a folder.
+``python -m tests.quoted refresh engines`` plays the grid and writes the table of ``docs/explanation/engines.md``. That takes more than a
+CPU hour: ``python -m tests.quoted.engines FOLDER`` plays what the folder does not have yet, a line per fit, and may be
+stopped at any time (a second process: ``FOLDER backwards``); ``python -m tests.quoted record engines FOLDER`` then records what is there.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import functools
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
 import hrprob
 from hrprob.fitting.table import Table
 from hrprob.models import make_model
+from tests.quoted.lines import add_line, read_lines
 
-DIMENSIONS, USERS = (2, 4, 8, 16), (30, 300)
+USERS = (30, 300)
 MODELS = ("gaussian", "student-t", "truncated-normal", "mixture")
 ENGINES = ("laplace", "smc", "svi", "auto")
 # Largest allowed shift of a mean, in sds of nuts, and ends of the ratio of sds.
 MOST_SHIFT = {"laplace": 0.15, "smc": 0.2, "svi": 0.2, "auto": 0.15}
 LEAST_RATIO, MOST_RATIO = 0.85, 1.15
 RECORDED = 20
+PLAIN, SCALES = "unit", ("outcomes × 1000", "φ at its bound")
+LINKS = {"log link": hrprob.LogLink(2.0), "softplus link": hrprob.SoftplusLink(2.9)}
+# Each link is a program of its own: each is fitted to two of the models.
+LINKS_OF = {
+    "gaussian": ("log link", "softplus link"),
+    "student-t": ("log link",),
+    "truncated-normal": ("log link",),
+    "mixture": ("softplus link",),
+}
 REFERENCE = {"kind": "nuts", "chains": 4, "warmup": 500, "draws": 1000}
 
 
@@ -35,29 +47,42 @@ class Cell(NamedTuple):
     dimension: int
     users: int
     model: str
-    scale: str = "unit"
+    variant: str = PLAIN
     seed: int = 0
 
     def __str__(self) -> str:
-        return f"d={self.dimension} users={self.users} {self.model} {self.scale} {self.seed}"
+        return f"d={self.dimension} users={self.users} {self.model} {self.variant} {self.seed}"
 
     @property
     def unit(self) -> float:
         """What outcomes are multiplied with."""
-        return 1000.0 if self.scale == "outcomes × 1000" else 1.0
+        return 1000.0 if self.variant == "outcomes × 1000" else 1.0
 
     @property
     def length(self) -> float:
         """The true ‖φ‖, of at most 2."""
-        return 1.95 if self.scale == "φ at its bound" else 1.2
+        return 1.95 if self.variant == "φ at its bound" else 1.2
+
+    @property
+    def link(self):
+        """The link, of variances of about 2."""
+        if self.variant in LINKS:
+            return LINKS[self.variant]
+        return hrprob.Affine(self.unit**2, 2.0 * self.unit**2)
 
 
-def cells(seeds: int = 1) -> list[Cell]:
-    """Return the grid: every dimension, size and model in units of one, and other scales at d = 4."""
-    grid = [Cell(d, n, model) for model in MODELS for d in DIMENSIONS for n in USERS]
-    other = ("outcomes × 1000", "φ at its bound")
-    grid += [Cell(4, n, model, scale) for model in MODELS for n in USERS for scale in other]
-    return [cell._replace(seed=seed) for cell in grid for seed in range(seeds)]
+def cells() -> list[Cell]:
+    """Return the grid: every dimension, size and model; at d = 4 other scales of every model, and other links.
+
+    Shapes, which share programs, stand together; those where approximations are likeliest to fail come first.
+    """
+    found = []
+    for model in ("truncated-normal", "student-t", "mixture", "gaussian"):
+        variants = (*SCALES, *LINKS_OF[model])
+        for d in (4, 16, 8, 2):
+            for n in USERS:
+                found += [Cell(d, n, model, one) for one in ((PLAIN, *variants) if d == 4 else (PLAIN,))]
+    return found
 
 
 def rounds(cell: Cell) -> Table:
@@ -72,7 +97,8 @@ def rounds(cell: Cell) -> Table:
         x /= np.linalg.norm(x)
         beta = rng.uniform(-1.0, 1.0)
         e = drawn(noise, rng)
-        r = x @ theta + np.sqrt(x @ phi + 2.0) * e
+        variance = float(cell.link(x @ phi)) / cell.unit**2
+        r = x @ theta + np.sqrt(variance) * e
         stay = int(np.argmax(r < beta)) + 1 if (r < beta).any() else RECORDED
         rows += [(*x, cell.unit * value, user, cell.unit * beta) for value in r[:stay]]
     table = np.array(rows)
@@ -99,7 +125,7 @@ def fitted(cell: Cell, engine: object, seed: int = 0):
         rounds(cell),
         engine=engine,
         model=cell.model,
-        link=hrprob.Affine(unit**2, 2.0 * unit**2),
+        link=cell.link,
         bounds=hrprob.Bounds(unit, 2.0),
         seed=seed,
     )
@@ -111,24 +137,17 @@ def both(posterior) -> np.ndarray:
     return draws.reshape(-1, draws.shape[-1])
 
 
-def reference(cell: Cell, keep: Path | None = None) -> dict:
-    """Return mean and sd by nuts, and its largest R-hat and divergences; kept in a folder where one is given."""
-    file = None if keep is None else keep / f"{str(cell).replace(' ', '_').replace('×', 'x')}.json"
-    if file is not None and file.exists():
-        return json.loads(file.read_text(encoding="utf-8"))
+def reference(cell: Cell) -> dict:
+    """Return mean and sd by nuts, and its largest R-hat and divergences."""
     posterior = fitted(cell, REFERENCE, seed=1)
     draws, table = both(posterior), posterior.summary()
-    found = {
+    return {
         "mean": draws.mean(axis=0).tolist(),
         "sd": draws.std(axis=0).tolist(),
         "rhat": float(table.rhat.max()),
         "divergences": int(posterior.divergences or 0),
         "rounds": len(posterior.table),
     }
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(found), encoding="utf-8")
-    return found
 
 
 def compared(cell: Cell, engine: str, against: dict, seed: int = 0) -> dict:
@@ -157,12 +176,32 @@ def compared(cell: Cell, engine: str, against: dict, seed: int = 0) -> dict:
     }
 
 
-def played(engines: tuple[str, ...] = ENGINES, seeds: int = 1, keep: Path | None = None) -> Iterator[dict]:
-    """Yield a row per cell and engine."""
-    for cell in cells(seeds):
-        against = reference(cell, keep)
-        for engine in engines:
-            yield compared(cell, engine, against)
+def played(folder: Path, say: Callable = print, backwards: bool = False) -> list[dict]:
+    """Return a row per cell and engine; those that the folder has are not played again, each new one is written at once.
+
+    Of two processes one may begin at the end: they stop where they meet.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    file, nuts = folder / "engines.jsonl", folder / "nuts.jsonl"
+    known = {row["cell"]: row for row in read_lines(nuts)}
+    before = None
+    for cell in cells()[:: -1 if backwards else 1]:
+        rows = {(row["cell"], row["engine"]) for row in read_lines(file)}
+        missing = [engine for engine in ENGINES if (str(cell), engine) not in rows]
+        if not missing:
+            continue
+        if before != (shape := (cell.dimension, cell.users, cell.model)):
+            jax.clear_caches()  # the programs of other shapes are not needed again
+            before = shape
+        if str(cell) not in known:
+            known[str(cell)] = {"cell": str(cell), **reference(cell)}
+            add_line(nuts, known[str(cell)])
+        for engine in missing:
+            row = compared(cell, engine, known[str(cell)])
+            add_line(file, row)
+            mark = "ok" if row["within"] else "warned" if row["warned"] else "SILENT"
+            say(f"{cell} {engine}: {row['shift']:.2f} [{row['least']:.2f}, {row['most']:.2f}] {mark}")
+    return read_lines(file)
 
 
 def rates(rows: list[dict]) -> dict:
@@ -188,40 +227,11 @@ def rates(rows: list[dict]) -> dict:
 
 
 def engines(folder: Path) -> dict:
-    """Return the rates over the grid; rows that the folder has are not played again, all are written into it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "engines.json"
-    rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    if not rows:
-        rows = list(played(keep=folder / "nuts"))
-        file.write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
-    return {"rates": rates(rows)}
-
-
-def main() -> None:
-    """Print a line per cell and engine, and the rates."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("engines", nargs="*", default=list(ENGINES))
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--only", default="", help="words that a cell must have")
-    asked = parser.parse_args()
-    rows = []
-    for cell in cells(asked.seeds):
-        if asked.only not in str(cell):
-            continue
-        against = reference(cell, asked.keep)
-        for engine in asked.engines:
-            rows.append(row := compared(cell, engine, against))
-            mark = "ok " if row["within"] else "warned" if row["warned"] else "SILENT"
-            print(
-                f"{row['cell']:48s} {engine:8s} {row['shift']:.2f} [{row['least']:.2f}, {row['most']:.2f}] {mark:6s} "
-                f"{row['seconds']:.1f} s {row['used']} {'; '.join(row['concerns'])[:110]}",
-                flush=True,
-            )
-    if rows:
-        print(json.dumps(rates(rows), indent=1))
+    """Return the rates over the fits that the folder has, else over the grid, and every fit."""
+    rows = read_lines(folder / "engines.jsonl") or played(folder)
+    kept = ("cell", "engine", "shift", "least", "most", "within", "warned")
+    return {"rates": rates(rows), "fits": [{name: row[name] for name in kept} for row in rows]}
 
 
 if __name__ == "__main__":
-    main()
+    played(Path(sys.argv[1]), functools.partial(print, flush=True), "backwards" in sys.argv)

@@ -24,6 +24,7 @@ from tests.quoted.explanations import explanations
 from tests.quoted.forgetting import forgetting
 from tests.quoted.inference import frontier
 from tests.quoted.logs import logs
+from tests.quoted.user_effect import user_effect
 from tests.quoted.validity import validity
 
 ROOT = Path(__file__).parents[2]
@@ -197,5 +198,14 @@ SOURCES = {
     "engines": Source(
         [], engines, "laplace, smc, svi and auto against nuts; of the grid, the fits that are recorded here"
     ),
-    "checks": Source([], checks, "faults that `check` finds, and false alarms, 20 data sets each"),
+    "user-effect": Source(
+        [],
+        user_effect,
+        "ranks and coverage under the model of users who differ, 208 data sets from its prior",
+    ),
+    "checks": Source(
+        [],
+        checks,
+        "faults that `check` finds and false alarms on ten sound problems: at most 20 data sets each, those recorded here",
+    ),
 }

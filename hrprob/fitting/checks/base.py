@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hrprob.fitting.checks.inputs import CheckInputs
+    from hrprob.fitting.posterior import Posterior
 
 __all__ = [
     "CHECKS",
@@ -53,8 +54,8 @@ TESTED_AT = ERROR_RATE / 2
 """The level of all tests of a page together; the other half is left for the approximations behind them, normal tails
 above all."""
 
-FALSE_ALARMS = (9, 200)
-"""Quick pages on ten sound problems that had any check that fails, and all of them: 4.5 %, 95 % interval 2.1 to 8.4 %."""
+FALSE_ALARMS = (7, 200)
+"""Quick pages on ten sound problems that had any check that fails, and all of them: 3.5 %, 95 % interval 1.4 to 7.1 %."""
 
 C = TypeVar("C", bound="type[Check]")
 
@@ -66,7 +67,8 @@ class Evidence(NamedTuple):
     it passes if ``within`` says that the data exclude a difference that matters, and is undecided otherwise. A check
     without one fails, passes or is undecided as ``sound`` is False, True or None. ``decided_by`` says what may decide it
     if it is undecided: by default more rounds; nothing ("") where the check does not exist for this model. ``remedy``
-    says what to do if it fails, where that depends on what was found.
+    says what to do if it fails, where that depends on what was found. ``resolution`` is the detectable difference over
+    the one that matters: about its square times as many rounds decide.
     """
 
     statement: str
@@ -76,6 +78,7 @@ class Evidence(NamedTuple):
     sound: bool | None = None
     decided_by: str | None = None
     remedy: str = ""
+    resolution: float = 1.0
 
 
 NO_PREDICTIONS = Evidence(
@@ -123,6 +126,10 @@ class Check(abc.ABC, Generic[Result]):
     @abc.abstractmethod
     def evidence(self, result: Result) -> Evidence:
         """Return the finding in words, with its p-value or without."""
+
+    def advice(self, posterior: Posterior) -> str:
+        """Return what to do if it fails for this posterior: :attr:`remedy`, unless that is done already."""
+        return self.remedy
 
     def figures(self, result: Result) -> list[CheckFigure]:
         """Return the figures."""

@@ -28,10 +28,11 @@ class Residual(NamedTuple):
 
 
 class ContextEffectsResult(NamedTuple):
-    """Effects on a residual; None where there are no prequential predictions."""
+    """Effects on a residual; None where there are no prequential predictions, or too few."""
 
     found: Effects | None
     level: float
+    missing: Evidence | None = None  # what is said where there are none
 
 
 class ContextEffects(Check[ContextEffectsResult]):
@@ -64,10 +65,11 @@ class ContextEffects(Check[ContextEffectsResult]):
     def compute(self, inputs: CheckInputs) -> ContextEffectsResult:
         """Return the effects."""
         made = inputs.prequential
-        if made is None:
-            return ContextEffectsResult(None, inputs.level)
-        weights = context_weights(inputs.table.x, inputs.table.features, made.mean)
-        residual = self.residual(made.residual)
+        if made is None or inputs.unpredicted:
+            return ContextEffectsResult(None, inputs.level, inputs.unpredicted)
+        every = context_weights(inputs.table.x, inputs.table.features, made.mean)
+        weights = {name: column[made.usable] for name, column in every.items()}
+        residual = self.residual(made.residual[made.usable])
         return ContextEffectsResult(
             effects(residual.values, weights, residual.scale, residual.skewness), inputs.level
         )
@@ -75,7 +77,7 @@ class ContextEffects(Check[ContextEffectsResult]):
     def evidence(self, result: ContextEffectsResult) -> Evidence:
         """Return whether anything is off."""
         if result.found is None:
-            return NO_PREDICTIONS
+            return result.missing or NO_PREDICTIONS
         found = result.found
         at = found.largest
         largest = f"{signed(self.factor * found.effect[at], self.decimals)} ± {self._written(found.se)}"
@@ -85,6 +87,7 @@ class ContextEffects(Check[ContextEffectsResult]):
             f"detects {self.subject} off by {self._written(seen)} {self.unit}",
             found.p_value,
             found.within(self.margin),
+            resolution=seen / self.margin,
         )
 
     def figures(self, result: ContextEffectsResult) -> list[CheckFigure]:

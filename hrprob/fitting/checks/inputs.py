@@ -9,6 +9,7 @@ import numpy as np
 
 from hrprob._core.errors import InvalidInput
 from hrprob.estimation.posterior.sites import check_program
+from hrprob.fitting.checks.base import NO_PREDICTIONS, Evidence
 from hrprob.fitting.checks.leaving_out import LeftOut, leave_out
 from hrprob.fitting.checks.prequential import Prequential, prequential
 from hrprob.fitting.conditioning import model_data, number_users
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
 
 __all__ = ["CheckInputs"]
+
+_LEAST_PREDICTED = 10
 
 
 class CheckInputs:
@@ -57,6 +60,16 @@ class CheckInputs:
         except InvalidInput:
             return None
         return prequential(target, self.table)
+
+    @functools.cached_property
+    def unpredicted(self) -> Evidence | None:
+        """What is said where rounds cannot be predicted from those before them, or too few of them."""
+        if self.prequential is None:
+            return NO_PREDICTIONS
+        rounds, usable = len(self.table), int(self.prequential.usable.sum())
+        if usable >= _LEAST_PREDICTED:
+            return None
+        return Evidence(f"only {usable} of {rounds} rounds can be predicted from those before")
 
     @functools.cached_property
     def left_out(self) -> LeftOut:

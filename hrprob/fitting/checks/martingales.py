@@ -27,6 +27,7 @@ __all__ = [
     "effects",
     "spread",
     "two_sided_p",
+    "upper_p",
 ]
 
 MEAN_ABSOLUTE = math.sqrt(2.0 / math.pi)
@@ -88,8 +89,24 @@ def two_sided_p(standard: float, weights: np.ndarray, skewness: float) -> float:
     >>> two_sided_p(3.0, np.ones(100), 0.0) < two_sided_p(3.0, np.ones(100), 1.0)
     True
     """
+    return float(2.0 * stats.norm.sf(abs(_normal(standard, weights, skewness))))
+
+
+def upper_p(standard: float, weights: np.ndarray, skewness: float) -> float:
+    """Return the same one-sided: small where the sum is large.
+
+    Examples
+    --------
+    >>> round(upper_p(1.6449, np.ones(100), 0.0), 4), round(upper_p(-1.6449, np.ones(100), 0.0), 4)
+    (0.05, 0.95)
+    """
+    return float(stats.norm.sf(_normal(standard, weights, skewness)))
+
+
+def _normal(standard: float, weights: np.ndarray, skewness: float) -> float:
+    """Return a standardised sum without its skewness."""
     of_sum = skewness * float(np.sum(weights**3) / np.sum(weights**2) ** 1.5)
-    return float(2.0 * stats.norm.sf(abs(standard - of_sum * (standard**2 - 1.0) / 6.0)))
+    return standard - of_sum * (standard**2 - 1.0) / 6.0
 
 
 def context_weights(x: np.ndarray, features: tuple[str, ...], predicted: np.ndarray) -> dict[str, np.ndarray]:

@@ -84,6 +84,17 @@ def write_into(folder: Path, checked: Checked, ranking: Ranking | None = None) -
     (folder / "check.html").write_text(page.render(), encoding="utf-8")
 
 
+def _left_out(checked: Checked) -> str:
+    """Return how many rounds could not be predicted, in words; nothing where all were."""
+    made = checked.inputs.__dict__.get("prequential")
+    count = 0 if made is None else int((~made.usable).sum())
+    return (
+        f" Left out: {count} rounds, mostly of the first, that those before them are too few to predict."
+        if count
+        else ""
+    )
+
+
 def _lead(checked: Checked) -> str:
     posterior = checked.inputs.posterior
     users = checked.inputs.users
@@ -95,5 +106,5 @@ def _lead(checked: Checked) -> str:
         f"tested at {100 * TESTED_AT:g} % in all (Holm's procedure), with p-values that are approximate; of {pages} quick pages on "
         f"sound problems {failed} had a failure ({format_number(100 * failed / pages, 1)} %). What is called detectable is detected with probability 80 %. Residuals are those "
         "of predictions from earlier rounds alone: they are independent under the model, whatever policy chose the "
-        "contexts and whenever users left."
+        f"contexts and whenever users left.{_left_out(checked)}"
     )

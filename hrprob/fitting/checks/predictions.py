@@ -74,6 +74,7 @@ class PredictionsCheck(Check[PredictionResult]):
             f"detects predictive sds off by a factor of {format_number(seen, 2)}",
             min(1.0, count * min(result.p_values.values())),
             abs(math.log(max(spread, 1e-9))) + stats.norm.ppf(0.95) * se <= _MARGIN,
+            resolution=math.log(seen) / _MARGIN,
         )
 
     def figures(self, result: PredictionResult) -> list[CheckFigure]:

@@ -10,7 +10,8 @@ likelihood, by which models can be compared.
 
 After n rounds the engine ``laplace`` is fitted to those, points are drawn from a wider normal distribution, and their
 importance weights, updated by every further outcome, make up the posterior until n has grown by a tenth or the weights
-have degenerated.
+have degenerated. Where few points carry the weight, as with fewer rounds than unknowns and a variance that may be tiny, a prediction is
+not usable. Whether it is depends on the past alone, so that tests of the usable ones remain valid.
 
 ==================  ===============  ====================================================
 symbol              name             meaning
@@ -19,6 +20,7 @@ ln p(r_i | past)    ``log_density``  prequential score of a round
 u_i                 ``pit``          probability of an outcome below r_i, given the past
 Φ⁻¹(u_i)            ``residual``     standard normal under the model
 P(r_i < β | past)   ``leaves``       probability that the user leaves in this round
+\-                   ``usable``       whether enough points carry the weight
 ==================  ===============  ====================================================
 
 References
@@ -52,6 +54,8 @@ __all__ = ["Points", "Prequential", "normal_scores", "points_given", "prequentia
 
 # Refitted when the rounds have grown by this factor, or when the effective share of the points falls below the second.
 _GROWTH, _LEAST_SHARE = 1.1, 0.2
+# Effective points that a prediction needs.
+_LEAST_POINTS = 30
 # The points are drawn from the normal approximation with its spread multiplied by this.
 _WIDER = 1.25
 # The smallest buffer of rows: data of less share one program.
@@ -66,13 +70,14 @@ class Prequential(NamedTuple):
     residual: np.ndarray
     mean: np.ndarray
     leaves: np.ndarray
+    usable: np.ndarray  # bool
     error: float  # Monte Carlo error of the sum of log_density
     points: Points  # the posterior given all rounds
 
     @property
     def log_marginal_likelihood(self) -> float:
-        """The sum of all scores."""
-        return float(self.log_density.sum())
+        """The sum of all scores that are usable: where some are not, it is conditional on those rounds."""
+        return float(self.log_density[self.usable].sum())
 
 
 class Points(NamedTuple):
@@ -91,7 +96,7 @@ class Points(NamedTuple):
 def prequential(target: Target, table: Table) -> Prequential:
     """Return the predictions of every round from those before it, in the order of the table."""
     columns: dict[str, list[np.ndarray]] = {
-        name: [] for name in ("score", "below", "above", "mean", "leaves")
+        name: [] for name in ("score", "below", "above", "mean", "leaves", "effective")
     }
     points, start = points_given(target, table, 0, None)
     due, variance = 1, 0.0
@@ -104,6 +109,7 @@ def prequential(target: Target, table: Table) -> Prequential:
         given = points.log_weight[:, None] + np.pad(gained, [(0, 0), (1, 0)])
         weight = softmax(given[:, :-1], axis=0)
         columns["score"].append(np.diff(logsumexp(given, axis=0)))
+        columns["effective"].append(1.0 / np.sum(weight**2, axis=0))
         for name, value in (
             ("below", chunk.below),
             ("above", chunk.above),
@@ -130,6 +136,7 @@ def prequential(target: Target, table: Table) -> Prequential:
         normal_scores(joined["below"], joined["above"]),
         joined["mean"],
         joined["leaves"],
+        joined["effective"] >= _LEAST_POINTS,
         math.sqrt(variance),
         points,
     )

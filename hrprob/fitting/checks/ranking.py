@@ -1,11 +1,12 @@
 """Models ranked by how well they predict: prequential score and leave-one-out, with the error of the differences.
 
-The prequential score is the log marginal likelihood (:mod:`.prequential`): valid however contexts were chosen. Its
-difference between two models is summed by user, and its standard error is that of the users' sum.
+The prequential score is the log marginal likelihood (:mod:`.prequential`), given those rounds that some model cannot predict from the ones
+before: valid however contexts were chosen. Its difference between two models is summed by user, and its standard error is that of the users' sum.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -114,7 +115,12 @@ def rank(posteriors: Sequence[Posterior]) -> Ranking:
     inputs = [CheckInputs(one, 0.05) for one in posteriors]
     users = inputs[0].users
     groups = np.arange(len(posteriors[0].table)) if users is None else users
-    scores = [None if one.prequential is None else one.prequential.log_density for one in inputs]
+    made = [one.prequential for one in inputs]
+    # The rounds that every model predicts: a comparison of scores is one of the same rounds.
+    usable = functools.reduce(
+        np.logical_and, [one.usable for one in made if one], np.ones(len(posteriors[0].table), dtype=bool)
+    )
+    scores = [None if one is None else np.where(usable, one.log_density, 0.0) for one in made]
     left = [one.left_out for one in inputs]
     known = [score for score in scores if score is not None]
     by_score = known if len(known) == len(scores) else [out.elpd for out in left]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,13 +49,35 @@ class Checked(NamedTuple):
         """All verdicts: fails first, then what is undecided, then what passes."""
         return self.answer.verdicts
 
+    @property
+    def scores(self) -> dict[str, float] | None:
+        """Prequential score of every user, in the order of arrival; their sum is the log marginal likelihood.
+
+        Rounds whose predictions are not usable (:attr:`.prequential.Prequential.usable`) do not count.
+
+        None where rounds have no users, or the model no predictions of rounds from those before.
+        """
+        made, users, labels = self.inputs.prequential, self.inputs.users, self.inputs.table.user
+        if made is None or users is None or labels is None:
+            return None
+        first = np.unique(users, return_index=True)[1]
+        sums = np.bincount(users, np.where(made.usable, made.log_density, 0.0))
+        return {str(labels[at]): float(total) for at, total in zip(first, sums, strict=True)}
+
     def to_plain(self) -> dict[str, object]:
         """Return the content of ``check.json``."""
         made = self.inputs.__dict__.get("prequential")
         scores = (
             {}
             if made is None
-            else {"log_marginal_likelihood": {"value": made.log_marginal_likelihood, "error": made.error}}
+            else {
+                "log_marginal_likelihood": {
+                    "value": made.log_marginal_likelihood,
+                    "error": made.error,
+                    "left_out": int(np.sum(~made.usable)),
+                    **({"by_user": self.scores} if self.scores else {}),
+                }
+            }
         )
         numbers = {one.kind: dict(one.to_plain(self.results[one.kind])) for one in self.checks}
         every = self.answer.to_plain() | {"error_rate": ERROR_RATE} | scores | {"checks": numbers}
@@ -73,9 +96,29 @@ def check(posterior: Posterior, *, quick: bool = False, checks: Sequence[object]
     inputs = CheckInputs(posterior, TESTED_AT / len(chosen))
     results = {one.kind: one.compute(inputs) for one in chosen}
     found = {one.kind: one.evidence(results[one.kind]) for one in chosen}
-    more = f"more than {len(posterior.table)} rounds" + (", or the full check" if quick else "")
-    verdicts = decide(found, {one.kind: one.remedy for one in chosen}, more)
+    remedies = {one.kind: one.advice(posterior) for one in chosen}
+    verdicts = decide(found, remedies, more_rounds(found, len(posterior.table)))
     return Checked(inputs, chosen, results, conclude(verdicts, question=QUESTION))
+
+
+def more_rounds(found: Mapping[str, Evidence], rounds: int) -> str:
+    """Return about how many rounds would decide what is undecided, in words.
+
+    Examples
+    --------
+    >>> more_rounds({"mean": Evidence("", p_value=0.4, resolution=2.7), "users": Evidence("", p_value=0.4, resolution=3.2)}, 122)
+    'about 1300 rounds like these'
+    >>> more_rounds({"shape": Evidence("few", p_value=0.4)}, 122)
+    'more than 122 rounds'
+    """
+    most = max(
+        (one.resolution for one in found.values() if one.sound is None and not one.within), default=1.0
+    )
+    if not 1.0 < most < math.inf:
+        return f"more than {rounds} rounds"
+    wanted = rounds * most**2
+    unit = 10.0 ** (math.floor(math.log10(wanted)) - 1)
+    return f"about {math.ceil(wanted / unit) * unit:.0f} rounds like these"
 
 
 def decide(

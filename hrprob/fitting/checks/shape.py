@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -19,6 +19,9 @@ from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.numerics.multiple_testing import holm
 from hrprob.numerics.power import detectable_difference
 from hrprob.numerics.uniformity import uniformity_p_value
+
+if TYPE_CHECKING:
+    from hrprob.fitting.posterior import Posterior
 
 __all__ = ["Shape", "ShapeResult"]
 
@@ -48,10 +51,15 @@ class Shape(Check[ShapeResult]):
     order = 4.0
     remedy = "outcomes with heavier tails: the models student-t or mixture"
 
+    def advice(self, posterior: Posterior) -> str:
+        """Return the remedy; if outcomes are not normal already, how to find a model that fits."""
+        normal = posterior.target.model.noise_kind == "normal"
+        return self.remedy if normal else "another model: `--compare` ranks them"
+
     def compute(self, inputs: CheckInputs) -> ShapeResult:
         """Return the statistics and their p-values."""
         made = inputs.prequential
-        e = None if made is None else made.residual
+        e = None if made is None else made.residual[made.usable]
         if made is None or e is None or e.size < _LEAST_ROUNDS:
             return ShapeResult(e, math.nan, math.nan, math.nan, {}, inputs.level)
         farthest = float(np.max(np.abs(e)))
@@ -60,7 +68,7 @@ class Shape(Check[ShapeResult]):
             "kurtosis": float(stats.kurtosistest(e).pvalue),
             # 1 − (1 − q)ⁿ, q being the probability of a residual as far out.
             "largest": float(-np.expm1(e.size * np.log1p(-2.0 * stats.norm.sf(farthest)))),
-            "distribution": uniformity_p_value(made.pit),
+            "distribution": uniformity_p_value(made.pit[made.usable]),
         }
         return ShapeResult(
             e, float(stats.skew(e)), float(stats.kurtosis(e)), farthest, p_values, inputs.level
@@ -88,6 +96,7 @@ class Shape(Check[ShapeResult]):
             float(np.min(holm(list(result.p_values.values())))),
             bool(within),
             remedy=_LIGHTER if result.kurtosis < 0 and abs(result.kurtosis) / ses["kurtosis"] > bound else "",
+            resolution=seen / _MOST_KURTOSIS,
         )
 
     def figures(self, result: ShapeResult) -> list[CheckFigure]:

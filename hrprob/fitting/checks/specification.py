@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +29,10 @@ from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.martingales import two_sided_p
 from hrprob.models import Setting
 from hrprob.numerics.power import detectable_difference
+from hrprob.problem.links.base import is_affine
+
+if TYPE_CHECKING:
+    from hrprob.fitting.posterior import Posterior
 
 __all__ = ["Norm", "Specification", "SpecificationResult", "excess_norm", "one_step"]
 
@@ -76,6 +80,10 @@ class Specification(Check[SpecificationResult]):
     title = "Offset and bounds"
     order = 3.5
     remedy = "another offset of the link, larger bounds"
+
+    def advice(self, posterior: Posterior) -> str:
+        """Return the remedy; a link that is not affine has no offset."""
+        return self.remedy if is_affine(posterior.setting.link) else "larger bounds"
 
     def compute(self, inputs: CheckInputs) -> SpecificationResult:
         """Return the errors."""
@@ -143,6 +151,7 @@ class Specification(Check[SpecificationResult]):
             detectable,
             min(1.0, tests * smallest),
             bool(within and all(one.within for one in result.norms.values())),
+            resolution=seen / _OFFSET_MARGIN,
         )
 
     def tables(self, result: SpecificationResult) -> list[tuple[list[str], list[list[object]], str]]:

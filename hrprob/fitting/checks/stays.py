@@ -78,10 +78,10 @@ class StaysCheck(Check[StaysResult]):
         if table.beta is None or users is None:
             words = "the table has no satisfaction levels `beta`, or no users"
             return without(Evidence(words, decided_by="columns of users and of `beta`"))
-        if made is None:
-            return without(NO_PREDICTIONS)
-        left = table.r < table.beta
-        expected, variance = float(made.leaves.sum()), float(np.sum(made.leaves * (1.0 - made.leaves)))
+        if made is None or inputs.unpredicted:
+            return without(inputs.unpredicted or NO_PREDICTIONS)
+        left, leaves = (table.r < table.beta)[made.usable], made.leaves[made.usable]
+        expected, variance = float(leaves.sum()), float(np.sum(leaves * (1.0 - leaves)))
         if variance < _LEAST_EXPECTED:
             return without(Evidence(f"only {variance:.1f} departures can be told from chance"))
         excess = float(left.sum()) - expected
@@ -110,6 +110,7 @@ class StaysCheck(Check[StaysResult]):
             f"detects probabilities of leaving off by {format_number(100 * seen, 0)} %",
             min(1.0, len(result.p_values) * min(result.p_values.values())),
             abs(result.excess) + stats.norm.ppf(0.95) * result.se <= _MARGIN,
+            resolution=seen / _MARGIN,
         )
 
     def figures(self, result: StaysResult) -> list[CheckFigure]:

@@ -50,6 +50,9 @@ _FAST_REFITS, _SLOW_REFITS = 160, 24
 _USERS, _ACTIONS, _RECORDED, _DRAWS = 30, 5, 16, 127
 # The check passes if a share of ranks that is off by this much would be detected.
 _MOST_SHIFT = 0.5
+# What is said of draws from elsewhere, and what decides where an engine is too slow for many refits.
+_NOT_REFITTED = Evidence("draws from elsewhere cannot be made again for other data", decided_by="")
+_MORE_REFITS = "`laplace`, which is refitted more often,"
 
 
 class UpdatingResult(NamedTuple):
@@ -58,6 +61,7 @@ class UpdatingResult(NamedTuple):
     ranks: dict[str, np.ndarray] | None  # by quantity, (refits,)
     engine: str
     level: float
+    missing: Evidence = NO_PREDICTIONS  # what is said where there are none
 
 
 @register("updating")
@@ -73,7 +77,8 @@ class Updating(Check[UpdatingResult]):
         """Return the ranks of truths drawn from the posterior."""
         posterior = inputs.posterior
         if inputs.prequential is None or not posterior.engine.refits:
-            return UpdatingResult(None, posterior.engine.kind, inputs.level)
+            missing = inputs.unpredicted or _NOT_REFITTED
+            return UpdatingResult(None, posterior.engine.kind, inputs.level, missing)
         engine = posterior.engine
         # Where this posterior had to be refined, those after it are refined too.
         fast = engine.streaming and not engine.sequential and not posterior.refined
@@ -99,7 +104,7 @@ class Updating(Check[UpdatingResult]):
     def evidence(self, result: UpdatingResult) -> Evidence:
         """Return whether the ranks are uniform."""
         if result.ranks is None:
-            return NO_PREDICTIONS
+            return result.missing
         names, adjusted = list(result.ranks), _adjusted(result)
         refits = next(iter(result.ranks.values())).size
         shift = detectable_shift(refits, result.level / len(names))
@@ -110,6 +115,7 @@ class Updating(Check[UpdatingResult]):
             f"detects shares of ranks off by {percent(shift)}",
             float(adjusted[worst]),
             shift <= _MOST_SHIFT,
+            decided_by=_MORE_REFITS if refits < _FAST_REFITS else None,
         )
 
     def figures(self, result: UpdatingResult) -> list[CheckFigure]:

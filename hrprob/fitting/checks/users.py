@@ -4,6 +4,9 @@ A user effect makes a residual e predictable from the user's earlier ones. The w
 c/(1 + ρ₀(k − 1)), c being the sum of the k − 1 earlier ones (the best predictor at an intraclass correlation ρ₀); it
 depends on the past alone, so that the test is not misled by users who leave because of their outcomes, as an average
 over users is. The same is done with |e|, for users whose variances differ.
+
+Both tests are one-sided. Users who differ make the correlation positive; where the truth has smaller norms than the prior expects, predictions
+adapt too far to what a user did before, which makes it slightly negative.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from scipy import stats
 from hrprob._core.formatting import format_number, signed
 from hrprob.fitting.checks.base import NO_PREDICTIONS, Check, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
-from hrprob.fitting.checks.martingales import SKEWNESS_OF_SIZE, spread, two_sided_p
+from hrprob.fitting.checks.martingales import SKEWNESS_OF_SIZE, spread, upper_p
 from hrprob.numerics.power import detectable_difference
 
 __all__ = ["WithinUsers", "WithinUsersResult", "dependence"]
@@ -47,8 +50,8 @@ class WithinUsers(Check[WithinUsersResult]):
     def compute(self, inputs: CheckInputs) -> WithinUsersResult:
         """Return the correlations."""
         made, users, none = inputs.prequential, inputs.users, (math.nan,) * 3
-        if made is None:
-            return WithinUsersResult(None, none, NO_PREDICTIONS, inputs.level)
+        if made is None or inputs.unpredicted:
+            return WithinUsersResult(None, none, inputs.unpredicted, inputs.level)
         if users is None:
             missing = Evidence("the table has no column of users", decided_by="a column of users")
             return WithinUsersResult(None, none, missing, inputs.level)
@@ -57,10 +60,13 @@ class WithinUsers(Check[WithinUsersResult]):
                 "no user has more than one round", decided_by="further rounds of the same users"
             )
             return WithinUsersResult(None, none, missing, inputs.level)
-        correlation = dependence(made.residual, users)
-        return WithinUsersResult(
-            correlation, dependence(spread(made.residual)[0], users, SKEWNESS_OF_SIZE), None, inputs.level
-        )
+        residual, users = made.residual[made.usable], users[made.usable]
+        if np.all(np.bincount(users) <= 1):
+            return WithinUsersResult(
+                None, none, Evidence("no user has two rounds that can be predicted"), inputs.level
+            )
+        sizes = dependence(spread(residual)[0], users, SKEWNESS_OF_SIZE)
+        return WithinUsersResult(dependence(residual, users), sizes, None, inputs.level)
 
     def evidence(self, result: WithinUsersResult) -> Evidence:
         """Return whether rounds of a user depend on each other."""
@@ -68,13 +74,15 @@ class WithinUsers(Check[WithinUsersResult]):
             return result.missing or NO_PREDICTIONS
         (of_mean, se, p), (of_size, se_of_size, p_of_size) = result.correlation, result.sizes
         bound = stats.norm.ppf(0.95) * se
-        seen = detectable_difference(se, math.inf, result.level / 2)
+        # Each of two one-sided tests at half of the level.
+        seen = detectable_difference(se, math.inf, result.level)
         return Evidence(
             f"correlation of a user's rounds {signed(of_mean, 2)} ± {format_number(se, 2)}, of their sizes "
             f"{signed(of_size, 2)} ± {format_number(se_of_size, 2)}",
             f"detects a correlation of {format_number(seen, 2)}",
             min(1.0, 2.0 * min(p, p_of_size)),
             abs(of_mean) + bound <= _MARGIN,
+            resolution=seen / _MARGIN,
         )
 
     def to_plain(self, result: WithinUsersResult) -> Mapping[str, object]:
@@ -89,7 +97,7 @@ class WithinUsers(Check[WithinUsersResult]):
 
 
 def dependence(residual: np.ndarray, users: np.ndarray, skewness: float = 0.0) -> tuple[float, float, float]:
-    """Return the correlation of residuals within users, its standard error, and the p-value that it is 0.
+    """Return the correlation of residuals within users, its standard error, and the p-value that it is not above 0.
 
     Examples
     --------
@@ -112,4 +120,4 @@ def dependence(residual: np.ndarray, users: np.ndarray, skewness: float = 0.0) -
     weight = earlier * shrunk
     pairs, found = float(np.sum(number * shrunk)), float(np.sum(residual * weight))
     size = math.sqrt(float(np.sum(weight**2)))
-    return found / pairs, size / pairs, two_sided_p(found / size, weight, skewness)
+    return found / pairs, size / pairs, upper_p(found / size, weight, skewness)

@@ -14,7 +14,7 @@ from hrprob.fitting.checks.draws import DrawsCheck, DrawsResult
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.fitting.checks.leaving_out import pareto_weights
 from hrprob.fitting.checks.prequential import prequential
-from hrprob.fitting.checks.ranking import Ranked, Ranking, rank
+from hrprob.fitting.checks.ranking import rank
 from hrprob.fitting.checks.runner import decide
 from hrprob.fitting.checks.shape import Shape, ShapeResult
 from hrprob.fitting.checks.stays import replay
@@ -108,6 +108,12 @@ def test_a_page_answers_and_its_data_have_the_agreed_form(posterior, tmp_path):
     assert page.index("<h1>") < answer < page.index("<details>")
     assert (tmp_path / "out" / "check-loo.png").exists()
     assert data["answer"] != "no"
+    scores = data["log_marginal_likelihood"]
+    users = posterior.table.user
+    assert list(scores["by_user"]) == [str(one) for one in dict.fromkeys(users.tolist())]
+    assert sum(scores["by_user"].values()) == pytest.approx(scores["value"], abs=1e-9)
+    of_last = checked.inputs.prequential.log_density[users == users[-1]].sum()
+    assert scores["by_user"][str(users[-1])] == pytest.approx(of_last, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -148,6 +154,18 @@ def test_a_remedy_stands_beside_what_fails():
     assert all(one.remedy for one in make_checks() if one.kind != "sensitivity")
 
 
+def test_a_remedy_is_not_what_is_done_already(posterior):
+    def advice(kind, **changes):
+        target = dataclasses.replace(posterior.target, **changes)
+        return make_checks([kind])[0].advice(dataclasses.replace(posterior, target=target))
+
+    by_log = dataclasses.replace(posterior.setting, link=hrprob.LogLink(2.0))
+    assert "log" in advice("variance")
+    assert "log" not in advice("variance", setting=by_log)
+    assert "offset" not in advice("specification", setting=by_log)
+    assert "student-t" not in advice("shape", model=hrprob.models.make_model("student-t"))
+
+
 def test_more_rounds_are_not_asked_for_where_a_check_does_not_exist():
     missing, few = {"mean": NO_PREDICTIONS}, {"shape": Evidence("few rounds")}
     assert "may decide" not in conclude(decide(missing, more="more than 9 rounds")).sentence
@@ -166,26 +184,34 @@ def test_models_are_ranked_with_the_error_of_their_difference(posterior):
     )
 
 
-def test_the_sentence_names_what_is_clearly_behind_and_what_is_not():
-    def model(name, behind, se):
-        return Ranked(name, 0.0, behind, se, 0.0, 0.0, 0.0, 0.0)
-
-    first, near, far = model("first", 0.0, 0.0), model("near", 3.9, 2.0), model("far", 4.1, 2.0)
-    assert Ranking([first, near, far]).sentence == (
-        "first comes first. Behind it by more than two standard errors: far. By less, which decides nothing: near."
-    )
-    assert Ranking([first, far]).sentence == (
-        "first predicts best: every other model is behind by more than two standard errors."
-    )
-    assert "± its standard error" in Ranking([first, far]).as_table().caption
-
-
 @pytest.mark.parametrize(("kurtosis", "tails"), [(2.0, "heavier"), (-0.9, "lighter")])
 def test_the_remedy_of_a_wrong_shape_names_the_tails_that_were_seen(kurtosis, tails):
     p_values = {"skewness": 0.5, "kurtosis": 1e-6, "largest": 0.5, "distribution": 0.5}
     result = ShapeResult(np.zeros(500), 0.0, kurtosis, 4.0, p_values, 0.01)
     [failed] = decide({"shape": Shape().evidence(result)}, {"shape": Shape.remedy})
     assert (failed.verdict, f"outcomes with {tails} tails" in failed.remedy) == ("fails", True)
+
+
+@pytest.mark.slow
+def test_rounds_that_few_points_predict_are_left_out():
+    """Nine coefficients each for mean and log variance, and six rounds: the posterior is no normal distribution."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 9))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    r = 100.0 * (x @ rng.normal(size=9) + rng.normal(size=40))
+    bounds = hrprob.Bounds(theta=1000.0, phi=10.0)
+    posterior = hrprob.fit((x, r), "laplace", link=hrprob.LogLink(1e4), bounds=bounds, draws=256)
+    inputs = CheckInputs(posterior, 0.01)
+    made = inputs.prequential
+    assert 5 < np.sum(~made.usable) < 40
+    # Where all were tested, residuals were 30 sds and more.
+    assert np.max(np.abs(made.residual[made.usable])) < 5.0
+    assert made.log_marginal_likelihood == pytest.approx(made.log_density[made.usable].sum())
+    inputs.__dict__["prequential"] = made._replace(usable=np.arange(40) > 34)
+    assert (
+        "only 5 of 40 rounds"
+        in make_checks(["mean"])[0].evidence(make_checks(["mean"])[0].compute(inputs)).statement
+    )
 
 
 def test_p_values_are_adjusted_for_all_checks_of_a_page():

@@ -41,6 +41,14 @@ def test_a_shared_effect_is_found():
     assert sum(found) >= 16
 
 
+def test_rounds_that_differ_more_than_expected_are_no_shared_effect():
+    e = np.random.default_rng(2).normal(size=(200, 4))
+    against = e - 0.3 * (e.sum(axis=1, keepdims=True) - e)
+    estimate, _, p = dependence(against.ravel(), np.repeat(np.arange(200), 4))
+    assert estimate < -0.1
+    assert p > 0.99
+
+
 def test_variances_along_features_have_the_stated_error_rate_and_are_found():
     rng, alarms = np.random.default_rng(2), 0
     for _ in range(200):
