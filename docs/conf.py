@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 from jupyter_client.connect import ConnectionFileMixin
@@ -17,6 +18,20 @@ sys.path.insert(0, str(HERE / "_ext"))
 project = "hrprob"
 author = "the hrprob authors"
 version = release = hrprob.__version__
+
+_write = ConnectionFileMixin.write_connection_file
+_SOCKETS = tempfile.TemporaryDirectory(prefix="hrprob-docs-")
+
+
+def _write_connection_file(self: ConnectionFileMixin, **options: object) -> None:
+    """Write the connection file of a notebook's process, with files of its own whatever the folder it starts in.
+
+    By default they are relative, and the build and the notebook, which run in different folders, would wait for each other.
+    """
+    if self.transport == "ipc" and not os.path.isabs(self.ip):
+        self.ip = os.path.join(tempfile.mkdtemp(dir=_SOCKETS.name), "kernel")
+    _write(self, **options)
+
 
 extensions = [
     "myst_nb",
@@ -52,6 +67,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 if os.name == "posix":
     # The build talks to these processes through files of its own, not through ports that any user of the machine can reach.
     ConnectionFileMixin.transport.default_value = "ipc"
+    ConnectionFileMixin.write_connection_file = _write_connection_file
 # On a machine so busy that compiling takes minutes XLA says so on stderr, which would be a warning of the build.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # NumPyro imports a progress bar that asks for ipywidgets; no page shows one.

@@ -162,6 +162,28 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     assert broken_links(tmp_path) == []
 
 
+NOTEBOOK = """
+import sys
+sys.path.insert(0, {docs!r})
+import conf, nbformat
+from nbclient import NotebookClient
+cell = nbformat.v4.new_code_cell("import os; print(os.getcwd())")
+notebook = nbformat.v4.new_notebook(cells=[cell])
+NotebookClient(notebook, resources={{"metadata": {{"path": {folder!r}}}}}).execute()
+print(notebook.cells[0].outputs[0]["text"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("extensions")
+def test_a_notebook_in_another_folder_than_the_build_answers(tmp_path: Path) -> None:
+    code = NOTEBOOK.format(docs=str(DOCS), folder=str(tmp_path))
+    command = [sys.executable, "-B", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=300)
+    assert done.stdout.strip() == str(tmp_path), done.stderr[-2000:]
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.study
 @pytest.mark.usefixtures("extensions")
 def test_the_site_builds_with_every_notebook_executed(tmp_path: Path) -> None:
