@@ -123,10 +123,13 @@ def _replace_damaged_entries(folder: Path) -> None:
     """Let JAX remove an entry that it cannot read, and write it again.
 
     By itself it warns, compiles, and leaves the entry as it is, in every later process again: a process that was
-    killed while it wrote an entry would be felt for ever.
+    killed while it wrote an entry would be felt for ever. Entries are compressed by zlib, which has a checksum of the whole;
+    Zstandard, which JAX takes where it is installed, has none as JAX uses it: a flipped bit could be another program.
     """
     from jax._src import compilation_cache
 
+    for module in ("zstd", "zstandard"):
+        setattr(compilation_cache, module, None)
     # Not a public function of JAX. Without it, damaged entries are skipped with a warning as before.
     read = getattr(compilation_cache, "get_executable_and_time", None)
     if read is None or hasattr(read, "__wrapped__"):
