@@ -33,9 +33,7 @@ _MOST_OF_OLD_GLIBC = 2**25
 
 def prepare_jax() -> None:
     """Switch JAX to float64 for this process, and keep compiled programs for later processes."""
-    os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
-    # Figures are written to files, whatever a terminal session draws with.
-    os.environ["MPLBACKEND"] = "agg"
+    set_environment()
     _check_flags(os.environ["XLA_FLAGS"])
     _keep_freed_memory()
     import jax
@@ -52,6 +50,13 @@ def prepare_jax() -> None:
         # In a folder that others can write, programs are traced again by every process.
         with contextlib.suppress(OSError):
             store_programs(cache / "programs")
+
+
+def set_environment() -> None:
+    """Set what libraries read from the environment."""
+    os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
+    # Figures are written to files, whatever a terminal session draws with.
+    os.environ["MPLBACKEND"] = "agg"
 
 
 def _keep_freed_memory() -> None:

@@ -19,6 +19,7 @@ import distributed
 
 from hrprob._core.errors import InvalidInput
 from hrprob.io.unfinished import differences, versions
+from hrprob.scheduling.forks import begin_imports
 from hrprob.scheduling.workers import Done, Preparation, play_in_worker
 from hrprob.simulation.checkpoints import ChunkStore
 from hrprob.simulation.tasks import Job
@@ -122,10 +123,11 @@ class DaskScheduler:
 def processes_here(count: int) -> Iterator[distributed.Client]:
     """Start a scheduler and ``count`` processes on this machine, which nobody else can reach."""
     settings = {
+        **_SETTINGS,
         "distributed.scheduler.allowed-failures": ALLOWED_DEATHS,
         # The operating system says when a process here has died. Silence says nothing: the machine may have slept.
         "distributed.scheduler.worker-ttl": None,
-        **_SETTINGS,
+        "distributed.worker.multiprocessing-method": begin_imports(),
     }
     with (
         dask.config.set(settings),
@@ -181,8 +183,6 @@ def cluster_at(address: str) -> Iterator[distributed.Client]:
 
 
 _SETTINGS = {
-    # Spawned, not forked: a fork copies one thread only of a program that has several.
-    "distributed.worker.multiprocessing-method": "spawn",
     # A machine with more to do than it can lets a process wait for minutes.
     "distributed.comm.timeouts.connect": "300s",
     "distributed.comm.timeouts.tcp": "300s",
