@@ -110,7 +110,7 @@ class DaskScheduler:
         except distributed.KilledWorker as error:
             # Of the machine, not of the input: a worker without enough memory, for example.
             raise ChildProcessError(
-                f"{ALLOWED_DEATHS} workers died while they played one task: {error}"
+                f"more than {ALLOWED_DEATHS} workers died while they played one task: {error}"
             ) from None
         found = differences(done.versions, versions())
         if found:

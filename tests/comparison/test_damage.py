@@ -139,6 +139,7 @@ def change_manifest(folder, **changes):
 
 
 def test_another_result_is_not_repeated(folder, original, capsys):
+    whole = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     change_manifest(folder, sha256={})
     data = original[1]
     write_netcdf(data.assign(regret=data.regret * (1 + 1e-9)), folder / "results.nc")
@@ -150,6 +151,11 @@ def test_another_result_is_not_repeated(folder, original, capsys):
     assert repetition.agrees
     assert any("jax is" in line and "was '0.0.1'" in line for line in repetition.in_words())
     assert not repeat(folder, tolerance=1e-12).agrees
+    # Nor on another processor.
+    change_manifest(folder, versions=whole["versions"], platform={"processor": "Abacus 1"})
+    repetition = repeat(folder)
+    assert repetition.agrees
+    assert any("processor is" in line and "was 'Abacus 1'" in line for line in repetition.in_words())
 
 
 def test_what_is_no_run_is_not_repeated(folder):
