@@ -35,6 +35,9 @@ ALLOWED_DEATHS = 10
 _PATIENCE, _PATIENCE_WITH_WORKERS = "10s", 60
 # Seconds between two looks at the workers, and how often they are started before that is given up.
 _LOOK_AFTER, _STARTS = 5.0, 3
+# Not what other libraries take when they look for a client: xarray would lock every file by way of the scheduler, under the
+# name of a buffer in memory, which the next buffer may have while the lock is being removed.
+_OURS_ALONE = False
 # Tasks that are handed out beyond those that can be played at once: workers never wait, and few results do.
 _AHEAD = 2
 
@@ -133,7 +136,7 @@ def processes_here(count: int) -> Iterator[distributed.Client]:
         dask.config.set(settings),
         _quiet(),
         _start_cluster(count) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, set_as_default=_OURS_ALONE) as client,
     ):
         yield client
 
@@ -165,7 +168,7 @@ def cluster_at(address: str) -> Iterator[distributed.Client]:
     """Connect to the scheduler of a cluster, and wait for its first worker."""
     with dask.config.set(_SETTINGS), _quiet():
         try:
-            client = distributed.Client(address, timeout=_PATIENCE)
+            client = distributed.Client(address, timeout=_PATIENCE, set_as_default=_OURS_ALONE)
         except (OSError, TimeoutError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
         else:
