@@ -98,7 +98,8 @@ class DaskScheduler:
     def _first_of(self, running: list[distributed.Future[R]]) -> list[distributed.Future[R]]:
         """Return the tasks that are finished; none after a while, so that workers are looked after."""
         try:
-            found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
+            with self._client.as_current():
+                found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
         except TimeoutError:
             started = self._client.cluster
             if self._processes and started is not None and len(self._client.nthreads()) < self._processes:
