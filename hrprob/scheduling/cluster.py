@@ -12,6 +12,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 import dask
@@ -77,6 +78,7 @@ class DaskScheduler:
         """Yield the number of each task and its result, as workers finish them."""
         waiting = deque(range(len(tasks)))
         running: dict[distributed.Future[Done[R]], int] = {}
+        finished: SimpleQueue[distributed.Future[Done[R]]] = SimpleQueue()
         try:
             while waiting or running:
                 threads = list(self._client.nthreads().values())
@@ -86,7 +88,8 @@ class DaskScheduler:
                         play_in_worker, tasks[number], self._preparation, max(threads, default=1), pure=False
                     )
                     running[future] = number
-                for done in self._first_of(list(running)):
+                    future.add_done_callback(finished.put)
+                for done in self._first_of(finished):
                     number = running.pop(done)
                     result = self._result_of(done)
                     done.release()
@@ -95,18 +98,17 @@ class DaskScheduler:
         finally:
             self._client.cancel(list(running))
 
-    def _first_of(self, running: list[distributed.Future[R]]) -> list[distributed.Future[R]]:
-        """Return the tasks that are finished; none after a while, so that workers are looked after."""
+    def _first_of(self, finished: SimpleQueue[distributed.Future[R]]) -> list[distributed.Future[R]]:
+        """Return a task that is finished; none after a while, so that workers are looked after."""
         try:
-            with self._client.as_current():
-                found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
-        except TimeoutError:
+            # Dask's own function to wait needs a client that is everybody's.
+            return [finished.get(timeout=_LOOK_AFTER)]
+        except Empty:
             started = self._client.cluster
             if self._processes and started is not None and len(self._client.nthreads()) < self._processes:
                 # Dask replaces a worker that dies, but not one that dies while it starts.
                 started.scale(self._processes)
             return []
-        return list(found.done)
 
     def _result_of(self, future: distributed.Future[Done[R]]) -> R:
         try:
