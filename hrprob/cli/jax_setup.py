@@ -33,9 +33,7 @@ _MOST_OF_OLD_GLIBC = 2**25
 
 def prepare_jax() -> None:
     """Switch JAX to float64 for this process, and keep compiled programs for later processes."""
-    os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
-    # Figures are written to files, whatever a terminal session draws with.
-    os.environ["MPLBACKEND"] = "agg"
+    set_environment()
     _check_flags(os.environ["XLA_FLAGS"])
     _keep_freed_memory()
     import jax
@@ -52,6 +50,13 @@ def prepare_jax() -> None:
         # In a folder that others can write, programs are traced again by every process.
         with contextlib.suppress(OSError):
             store_programs(cache / "programs")
+
+
+def set_environment() -> None:
+    """Set what libraries read from the environment."""
+    os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
+    # Figures are written to files, whatever a terminal session draws with.
+    os.environ["MPLBACKEND"] = "agg"
 
 
 def _keep_freed_memory() -> None:
@@ -123,10 +128,13 @@ def _replace_damaged_entries(folder: Path) -> None:
     """Let JAX remove an entry that it cannot read, and write it again.
 
     By itself it warns, compiles, and leaves the entry as it is, in every later process again: a process that was
-    killed while it wrote an entry would be felt for ever.
+    killed while it wrote an entry would be felt for ever. Entries are compressed by zlib, which has a checksum of the whole;
+    Zstandard, which JAX takes where it is installed, has none as JAX uses it: a flipped bit could be another program.
     """
     from jax._src import compilation_cache
 
+    for module in ("zstd", "zstandard"):
+        setattr(compilation_cache, module, None)
     # Not a public function of JAX. Without it, damaged entries are skipped with a warning as before.
     read = getattr(compilation_cache, "get_executable_and_time", None)
     if read is None or hasattr(read, "__wrapped__"):

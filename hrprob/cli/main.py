@@ -40,8 +40,10 @@ from hrprob.cli import (
     theory,
 )
 from hrprob.cli.completion import complete
+from hrprob.cli.jax_setup import set_environment
 from hrprob.cli.parser import Parser
 from hrprob.cli.shared import named_as_options
+from hrprob.scheduling.forks import begin_imports
 
 __all__ = ["COMMANDS", "console_main", "main", "make_parser"]
 
@@ -97,6 +99,10 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
     try:
         # No configuration has fields of these names.
         with stop_on_signals(), named_as_options("out", "resume"):
+            if (getattr(arguments, "scheduler", None) or "").startswith("local"):
+                # They import beside this process.
+                set_environment()
+                begin_imports()
             command.run(arguments)
         sys.stdout.flush()
     except InvalidInput as error:

@@ -28,7 +28,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="NUMBER",
         default=1e-6,
-        help="largest relative difference if versions differ (%(default)s); on the same versions every bit counts",
+        help="largest relative difference if versions or the processor differ (%(default)s); otherwise every bit counts",
     )
     add_trust(parser)
     add_out(parser, "folder for repetition.json, what was compared, if the two agree", "nothing is written")

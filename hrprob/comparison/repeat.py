@@ -1,7 +1,8 @@
-"""Play a run again from its manifest, and compare: bit for bit on the same versions."""
+"""Play a run again from its manifest, and compare: bit for bit on the same versions and processor."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import xarray
 from hrprob._core.errors import InvalidInput, check_number
 from hrprob._core.keywords import nearest_keywords
 from hrprob._core.trust import trusting
+from hrprob._core.types import Decoded
 from hrprob.comparison.runs import read
 from hrprob.io.config import from_data
 from hrprob.io.manifest import MANIFEST, environment
@@ -20,7 +22,7 @@ from hrprob.simulation.engine import simulate
 __all__ = ["TOLERANCE", "Repetition", "VariableDifference", "repeat"]
 
 TOLERANCE = 1e-6
-"""Largest relative difference of a regret or lifetime that counts as the same on other versions."""
+"""Largest relative difference of a regret or lifetime that counts as the same on other versions or another processor."""
 
 # All but the time it took.
 _VARIABLES = ("regret", "lifetime", "action", "optimal", "best", "mean_best", "mean_lifetime")
@@ -38,13 +40,13 @@ class Repetition(NamedTuple):
     """A run that was played again."""
 
     variables: dict[str, VariableDifference]
-    versions: list[str]  # which versions differ from those of the stored run, in words
-    tolerance: float  # relative; 0 where the versions are the same
+    versions: list[str]  # which versions differ from those of the stored run, or its processor, in words
+    tolerance: float  # relative; 0 where none differs
     result: xarray.Dataset  # of the repeated run
 
     @property
     def agrees(self) -> bool:
-        """Whether all variables are the same: to the bit, or on other versions within the tolerance."""
+        """Whether all variables are the same: to the bit, or elsewhere within the tolerance."""
         return all(
             one.entries == 0 if self.tolerance == 0 else one.largest <= self.tolerance
             for one in self.variables.values()
@@ -62,7 +64,7 @@ class Repetition(NamedTuple):
 
     def in_words(self) -> list[str]:
         """Return what differs, as lines of text."""
-        lines = [f"another version: {words}" for words in self.versions]
+        lines = [f"not the same: {words}" for words in self.versions]
         for name, one in self.variables.items():
             if one.entries:
                 lines.append(
@@ -72,7 +74,7 @@ class Repetition(NamedTuple):
             lines.append("the same, to the last bit")
         elif self.tolerance:
             end = "agrees" if self.agrees else "does not agree"
-            lines.append(f"{end} within {self.tolerance:g}, the tolerance for other versions")
+            lines.append(f"{end} within {self.tolerance:g}, the tolerance for other versions and processors")
         return lines
 
 
@@ -90,7 +92,7 @@ def repeat(
         Whether functions may be imported that the manifest names. Importing runs them.
     tolerance : float
         Largest relative difference of any entry that counts as the same, if versions of hrprob, Python or of
-        a library differ from those of the stored run. On the same versions every bit must be the same.
+        a library differ from those of the stored run, or the processor. Otherwise every bit must be the same.
     progress : bool
         Show a progress bar.
 
@@ -130,14 +132,22 @@ def repeat(
         keep=thinning.get("keep", "auto") if isinstance(thinning, dict) else "auto",
         progress=progress,
     )
-    now = environment()["versions"]
-    changed = differences(now, {name: facts.get("versions", {}).get(name) for name in now})
+    changed = _changed(environment(), facts)
     for axis in ("policy", "trial", "user"):
         if not np.array_equal(stored[axis].values, result[axis].values):
             remedy = f"its {MANIFEST} gives another axis `{axis}` than its results.nc has"
             raise InvalidInput("DIR", "must be the result of its manifest", str(folder), remedy)
     variables = {name: _difference(stored[name].values, result[name].values) for name in _VARIABLES}
     return Repetition(variables, changed, tolerance if changed else 0.0, result)
+
+
+def _changed(now: Mapping[str, Decoded], facts: Mapping[str, Decoded]) -> list[str]:
+    """Return which versions differ from those in a manifest, and the processor if it has one."""
+    then = facts.get("platform")
+    processor = then.get("processor") if isinstance(then, dict) else None
+    here = {"processor": now["platform"]["processor"]} if processor is not None else {}
+    versions = {name: facts.get("versions", {}).get(name) for name in now["versions"]}
+    return differences({**now["versions"], **here}, {**versions, "processor": processor})
 
 
 def _difference(stored: np.ndarray, repeated: np.ndarray) -> VariableDifference:

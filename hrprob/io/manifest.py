@@ -151,11 +151,22 @@ def environment(*packages: str) -> dict[str, Decoded]:
         "platform": {
             "system": platform.platform(),
             "machine": platform.machine(),
+            "processor": _processor(),
             "cores": os.cpu_count(),
             "devices": [device.device_kind for device in jax.devices()],
         },
         "git": _git_revision(),
     }
+
+
+def _processor() -> str:
+    """Return the name of the processor: results may differ in the last digits between processors."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
 
 
 def _thinning(users: np.ndarray, keep: str | int) -> dict[str, object]:

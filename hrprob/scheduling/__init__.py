@@ -3,6 +3,7 @@
 =============  ======================================================================
 ``opening``    from what ``--scheduler`` says to a scheduler
 ``cluster``    tasks on Dask: processes here, or any cluster that has a scheduler
+``forks``      the process that those here are forks of
 ``workers``    what happens in a worker: JAX prepared, versions compared, a task played
 =============  ======================================================================
 

@@ -12,6 +12,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 import dask
@@ -19,6 +20,7 @@ import distributed
 
 from hrprob._core.errors import InvalidInput
 from hrprob.io.unfinished import differences, versions
+from hrprob.scheduling.forks import begin_imports
 from hrprob.scheduling.workers import Done, Preparation, play_in_worker
 from hrprob.simulation.checkpoints import ChunkStore
 from hrprob.simulation.tasks import Job
@@ -34,6 +36,9 @@ ALLOWED_DEATHS = 10
 _PATIENCE, _PATIENCE_WITH_WORKERS = "10s", 60
 # Seconds between two looks at the workers, and how often they are started before that is given up.
 _LOOK_AFTER, _STARTS = 5.0, 3
+# Not what other libraries take when they look for a client: xarray would lock every file by way of the scheduler, under the
+# name of a buffer in memory, which the next buffer may have while the lock is being removed.
+_OURS_ALONE = False
 # Tasks that are handed out beyond those that can be played at once: workers never wait, and few results do.
 _AHEAD = 2
 
@@ -73,6 +78,7 @@ class DaskScheduler:
         """Yield the number of each task and its result, as workers finish them."""
         waiting = deque(range(len(tasks)))
         running: dict[distributed.Future[Done[R]], int] = {}
+        finished: SimpleQueue[distributed.Future[Done[R]]] = SimpleQueue()
         try:
             while waiting or running:
                 threads = list(self._client.nthreads().values())
@@ -82,7 +88,8 @@ class DaskScheduler:
                         play_in_worker, tasks[number], self._preparation, max(threads, default=1), pure=False
                     )
                     running[future] = number
-                for done in self._first_of(list(running)):
+                    future.add_done_callback(finished.put)
+                for done in self._first_of(finished):
                     number = running.pop(done)
                     result = self._result_of(done)
                     done.release()
@@ -91,17 +98,17 @@ class DaskScheduler:
         finally:
             self._client.cancel(list(running))
 
-    def _first_of(self, running: list[distributed.Future[R]]) -> list[distributed.Future[R]]:
-        """Return the tasks that are finished; none after a while, so that workers are looked after."""
+    def _first_of(self, finished: SimpleQueue[distributed.Future[R]]) -> list[distributed.Future[R]]:
+        """Return a task that is finished; none after a while, so that workers are looked after."""
         try:
-            found = distributed.wait(running, timeout=_LOOK_AFTER, return_when="FIRST_COMPLETED")
-        except TimeoutError:
+            # Dask's own function to wait needs a client that is everybody's.
+            return [finished.get(timeout=_LOOK_AFTER)]
+        except Empty:
             started = self._client.cluster
             if self._processes and started is not None and len(self._client.nthreads()) < self._processes:
                 # Dask replaces a worker that dies, but not one that dies while it starts.
                 started.scale(self._processes)
             return []
-        return list(found.done)
 
     def _result_of(self, future: distributed.Future[Done[R]]) -> R:
         try:
@@ -109,7 +116,7 @@ class DaskScheduler:
         except distributed.KilledWorker as error:
             # Of the machine, not of the input: a worker without enough memory, for example.
             raise ChildProcessError(
-                f"{ALLOWED_DEATHS} workers died while they played one task: {error}"
+                f"more than {ALLOWED_DEATHS} workers died while they played one task: {error}"
             ) from None
         found = differences(done.versions, versions())
         if found:
@@ -122,16 +129,17 @@ class DaskScheduler:
 def processes_here(count: int) -> Iterator[distributed.Client]:
     """Start a scheduler and ``count`` processes on this machine, which nobody else can reach."""
     settings = {
+        **_SETTINGS,
         "distributed.scheduler.allowed-failures": ALLOWED_DEATHS,
         # The operating system says when a process here has died. Silence says nothing: the machine may have slept.
         "distributed.scheduler.worker-ttl": None,
-        **_SETTINGS,
+        "distributed.worker.multiprocessing-method": begin_imports(),
     }
     with (
         dask.config.set(settings),
         _quiet(),
         _start_cluster(count) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, set_as_default=_OURS_ALONE) as client,
     ):
         yield client
 
@@ -163,7 +171,7 @@ def cluster_at(address: str) -> Iterator[distributed.Client]:
     """Connect to the scheduler of a cluster, and wait for its first worker."""
     with dask.config.set(_SETTINGS), _quiet():
         try:
-            client = distributed.Client(address, timeout=_PATIENCE)
+            client = distributed.Client(address, timeout=_PATIENCE, set_as_default=_OURS_ALONE)
         except (OSError, TimeoutError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
         else:
@@ -181,8 +189,6 @@ def cluster_at(address: str) -> Iterator[distributed.Client]:
 
 
 _SETTINGS = {
-    # Spawned, not forked: a fork copies one thread only of a program that has several.
-    "distributed.worker.multiprocessing-method": "spawn",
     # A machine with more to do than it can lets a process wait for minutes.
     "distributed.comm.timeouts.connect": "300s",
     "distributed.comm.timeouts.tcp": "300s",

@@ -16,6 +16,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import xarray
@@ -197,8 +198,13 @@ def run_sweep(
         files = SweepFiles(finished, layout, mark)
         if resume:
             _take_over(files, destination, plan, mark, begun)
-        with open_scheduler(scheduler, modules=modules, prepare=prepare) as opened:
+        with (
+            open_scheduler(scheduler, modules=modules, prepare=prepare) as opened,
+            ThreadPoolExecutor(1) as beside,
+        ):
+            drawing = beside.submit(_load_what_draws)
             _play_unfinished(layout, files, opened, ChunkStores(finished / "chunks", mark), progress)
+            drawing.result()
         files.put_into(folder)
         with open_results(folder) as data:
             write_json(folder / "summary.json", sweep_summary(data, layout.design))
@@ -208,6 +214,13 @@ def run_sweep(
         times = {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
         write_manifest(folder, plan | facts | times | environment())
     return open_results(Path(out))
+
+
+def _load_what_draws() -> None:
+    """Import what draws the figure, while tasks are played."""
+    from hrprob.plot.saving import load_backends
+
+    load_backends()
 
 
 class ChunkStores:

@@ -1,6 +1,8 @@
 """What comes back from workers, without any: futures that are made up."""
 
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +12,7 @@ from hrprob.io.unfinished import versions
 from hrprob.scheduling import workers
 from hrprob.scheduling.workers import Done, Preparation, play_in_worker
 from hrprob.simulation.tasks import Task
+from tests.cli.example import ROOT
 from tests.sweeps.example import POLICIES, PROBLEM
 
 distributed = pytest.importorskip("distributed")
@@ -76,6 +79,53 @@ def test_memory_is_kept_unless_somebody_says_otherwise(monkeypatch, tmp_path, gi
         Preparation((), str(tmp_path), lambda: seen.append(os.environ.get("MALLOC_TRIM_THRESHOLD_")))
     )
     assert seen == [left]
+
+
+FORKS = """
+import os
+import dask.base
+from hrprob.scheduling.forks import begin_imports
+from hrprob.scheduling.opening import open_scheduler
+
+def facts():
+    import sys
+    from jax._src import xla_bridge
+    return os.getpid(), os.getppid(), "jax" in sys.modules, bool(xla_bridge._backends)
+
+if __name__ == "__main__":
+    os.environ["SOME_VARIABLE"] = "first"
+    print(begin_imports())
+    with open_scheduler("local:2") as scheduler:
+        ((one, server, *_), (other, same, *imported)) = scheduler._client.run(facts).values()
+        print(server == same != os.getpid(), imported, len(os.listdir(f"/proc/{server}/task")))
+        # Who writes a file now does not ask our scheduler for a lock.
+        print(dask.base.get_scheduler())
+    os.environ["SOME_VARIABLE"] = "second"
+    print(begin_imports())
+    print(scheduler._client.status, [os.path.exists(f"/proc/{pid}") for pid in (one, other)])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are spawned there")
+def test_processes_here_are_forks_of_one_that_has_imported_and_computed_nothing(tmp_path):
+    (tmp_path / "script.py").write_text(FORKS)
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "forkserver",
+        "True [True, False] 1",
+        "None",
+        "spawn",
+        "closed [False, False]",
+    ]
 
 
 _calls = []

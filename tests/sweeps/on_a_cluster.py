@@ -9,6 +9,7 @@ files of the results are the same. ``--kills 0`` compares their speed without wh
 """
 
 import argparse
+import ctypes
 import os
 import shutil
 import signal
@@ -40,6 +41,8 @@ kind = "linucb"
 "policy.hr-ucb.ridge" = {{ low = 0.1, high = 10.0, points = {side}, scale = "log" }}
 """
 
+_PR_SET_CHILD_SUBREAPER = 36  # of Linux's prctl
+
 
 def start(file, out, *options):
     command = [sys.executable, "-m", "hrprob.cli", "sweep", str(file), "--out", str(out), "--quiet", *options]
@@ -52,11 +55,36 @@ def kill_workers(process, kills, pause):
     # Whether it has ended is only looked at: its times are still to be read.
     while done < kills and not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
         time.sleep(pause)
-        workers = [pid for pid in children(process.pid) if "spawn_main" in command_of(pid)]
+        workers = workers_of(process.pid)
         if workers:
             os.kill(workers[done % len(workers)], signal.SIGKILL)
             done += 1
     return done
+
+
+def workers_of(parent):
+    """Return the processes that play: forks of one that a sweep has started, or spawned."""
+    started = children(parent)
+    forked = [pid for server in started if "forkserver" in command_of(server) for pid in children(server)]
+    return forked or [pid for pid in started if "spawn_main" in command_of(pid)]
+
+
+def become_reaper():
+    """Be the parent of processes whose parent has ended, so that their times are counted."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def wait_for_all(process):
+    """Return how a process ended, and the seconds of processors of it and of all that it started."""
+    before, status = os.times(), None
+    while True:
+        try:
+            pid, ended = os.wait()
+        except ChildProcessError:
+            after = os.times()
+            return status, sum(after[2:4]) - sum(before[2:4])
+        if pid == process.pid:
+            status = ended
 
 
 def children(parent):
@@ -91,6 +119,7 @@ def main():
     for name, default in (("points", 64), ("trials", 20), ("users", 5000), ("kills", 3), ("pause", 6)):
         parser.add_argument(f"--{name}", type=int, default=default)
     arguments = parser.parse_args()
+    become_reaper()
     folder = Path(tempfile.mkdtemp())
     file = folder / "sweep.toml"
     side = round(arguments.points**0.5)
@@ -102,15 +131,14 @@ def main():
         if not options:
             os.sched_setaffinity(process.pid, {min(os.sched_getaffinity(0))})
         kills = kill_workers(process, arguments.kills, arguments.pause) if options else 0
-        # With the processes that it started.
-        _, status, usage = os.wait4(process.pid, 0)
+        status, processors = wait_for_all(process)
         assert status == 0, name
         seconds[name], results[name] = time.perf_counter() - began, content(folder / name)
         same = results[name] == results["one thread"]
         ratio = seconds["one thread"] / seconds[name]
         print(
             f"{name}: {seconds[name]:.1f} s, {ratio:.2f} times as fast, "
-            f"{usage.ru_utime + usage.ru_stime:.1f} s of processors, {kills} kills, same bytes: {same}",
+            f"{processors:.1f} s of processors, {kills} kills, same bytes: {same}",
             flush=True,
         )
     shutil.rmtree(folder)

@@ -22,7 +22,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -94,16 +94,21 @@ def _from_decisions(path: Path) -> LoggedStays:
             size = 3 * 8 * number * start["actions"] * start["dimension"]
             check_memory("actions", start["actions"], size, "take a part of the log")
             contexts = np.full([start[name] for name in _SHAPE], math.nan)
-            contexts[event["actions"]] = event["contexts"]
+            contexts[[_action(one, start) for one in event["actions"]]] = event["contexts"]
             beta = math.nan if event["beta"] is None else float(event["beta"])
             rounds.open(number, contexts, beta)
             stays[event["user"]] = (number, event["decision"])
         elif event["event"] == "update":
             for (user, outcome, _), following in zip(event["outcomes"], event["decisions"], strict=True):
                 stay, decision = stays[user]
-                rounds.add(stay, decision["action"], decision["probability"], outcome, following is None)
+                action = _action(decision["action"], start)
+                rounds.add(stay, action, decision["probability"], outcome, following is None)
                 stays[user] = (stay, following)
     return rounds.log()
+
+
+def _action(value: object, start: Mapping[str, int]) -> int:
+    return check_count("action", value, low=0, high=start["actions"] - 1, remedy="actions are counted from 0")
 
 
 def _from_csv(path: Path) -> LoggedStays:

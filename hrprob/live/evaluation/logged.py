@@ -62,6 +62,11 @@ class LoggedStays:
         if bad.size:
             remedy = f"round {bad[0] + 1}; leave out rounds whose outcome is not known"
             raise InvalidInput("outcome", "must be a finite number", self.outcome[bad[0]], remedy)
+        last = self.contexts.shape[1] - 1
+        bad = np.flatnonzero((self.action < 0) | (self.action > last))
+        if bad.size:
+            remedy = f"round {bad[0] + 1}; actions are counted from 0"
+            raise InvalidInput("action", f"must be from 0 to {last}", int(self.action[bad[0]]), remedy)
         served = self.contexts[self.owner, self.action]
         if not np.all(np.isfinite(served)):
             row = int(np.flatnonzero(~np.all(np.isfinite(served), axis=-1))[0])

@@ -10,6 +10,7 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob.cli import main
 from hrprob.live.evaluation.anytime import anytime_interval
+from hrprob.live.evaluation.csv_log import as_log
 from hrprob.live.evaluation.evaluate import CANNOT_TELL
 from hrprob.live.evaluation.weights import make_weights
 from tests.live.evaluation.simulated import ACTIONS, Case, draw_log, target, truth
@@ -170,11 +171,38 @@ def test_a_log_that_claims_more_actions_than_fit_into_memory(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"beta":0.0', '"beta":1' + "0" * 400),
+        ('"outcomes":[["ann",0.5', '"outcomes":[["ann",1' + "0" * 400),
+        ('"actions":[0,1]', f'"actions":[0,{2**70}]'),
+        ('"action":', f'"action":{2**70}'),
+        ('"actions":[0,1]', '"actions":[0,-1]'),
+        ('"action":', '"action":-1'),
+        ('"action":', '"action":0.'),
+    ],
+)
+def test_a_log_with_numbers_that_it_cannot_have_is_refused(tmp_path, old, new):
+    path = tmp_path / "decisions.jsonl"
+    agent = hrprob.Agent(hrprob.Random(), dimension=2, actions=2, log=path)
+    agent.select("ann", [[0.9, 0.0], [0.0, 0.9]], beta=0.0)
+    agent.update("ann", 0.5)
+    agent.close()
+    assert hrprob.LoggedStays is type(as_log(path))
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(InvalidInput):
+        as_log(path)
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"propensity": np.array([0.0])}, "`propensity` must lie in"),
         ({"contexts": np.array([[[np.nan], [0.1]]])}, "`action` must be one that has a context"),
         ({"contexts": np.array([[[2.0], [0.1]]])}, "norms of at most 1"),
+        ({"action": np.array([-1])}, "`action` must be from 0 to 1, got -1"),
+        ({"action": np.array([2])}, "`action` must be from 0 to 1, got 2"),
     ],
 )
 def test_logs_that_cannot_be_used_are_named(changes, words):
