@@ -53,6 +53,7 @@ EXAMPLES: dict[tuple[str, str], Any] = {
     ("", "discount"): 0.998,
     ("", "window"): 1000.0,
     ("", "refit"): 1.2,
+    ("", "moves"): 4,
     ("", "xi"): 2.0,
     ("", "variance_max"): 4.0,
     ("", "explore"): 500,

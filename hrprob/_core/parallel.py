@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,11 +11,20 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from hrprob._core.precision import double_precision
 
-__all__ = ["Submit", "in_background", "side_by_side"]
+__all__ = ["Submit", "import_for_threads", "in_background", "side_by_side"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def import_for_threads() -> None:
+    """Import what several threads would import at their first use of xarray: Dask, where it is installed.
+
+    Two threads that import a package and one of its modules at the same moment may find half of them.
+    """
+    with contextlib.suppress(ImportError):
+        importlib.import_module("dask.base")
 
 
 def side_by_side(function: Callable[[T], R], arguments: Sequence[T]) -> Iterator[R]:

@@ -14,6 +14,7 @@ import xarray
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.formatting import typeset
+from hrprob._core.parallel import import_for_threads
 from hrprob._core.precision import double_precision
 from hrprob.diagnostics.base import Diagnostic, Verdict, make_diagnostics
 from hrprob.diagnostics.inputs import SharedInputs
@@ -220,6 +221,7 @@ def run_side_by_side(tasks: Sequence[Callable[[], T | None]], steps: Steps) -> G
         with double_precision():
             return task()
 
+    import_for_threads()
     pool = ThreadPoolExecutor(len(tasks))
     try:
         for task in tasks:

@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hrprob._core.parallel import import_for_threads
 from hrprob.io.chunks import ChunkFolder
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
@@ -94,6 +95,7 @@ def run_experiment(
         staged_at(destination, "run") as folder,
         ThreadPoolExecutor(1) as beside,
     ):
+        import_for_threads()
         writers = beside.submit(_load_writers, figures=draw is None)
         dataset = simulate(
             experiment.problem,
@@ -122,7 +124,7 @@ def _load_writers(*, figures: bool) -> None:
     """Import what writes the results, while the programs of the run are compiled and played."""
     import xarray
 
-    # What is imported at the first use, too: h5netcdf, and Dask where it is installed.
+    # What is imported at the first use, too: h5netcdf, for example.
     xarray.Dataset().to_netcdf(engine="h5netcdf")
     if figures:
         from hrprob.plot.saving import load_backends

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import xarray
 
 from hrprob._core.files import whole_file
-from hrprob._core.parallel import in_background
+from hrprob._core.parallel import import_for_threads, in_background
 from hrprob._core.precision import double_precision
 from hrprob.io.chunks import ChunkFolder
 from hrprob.io.config import Experiment, resolved
@@ -187,6 +187,7 @@ def _play_here(
                     task.trials,
                     only_long=only_long,
                 )
+        import_for_threads()
         pool = ThreadPoolExecutor(_AT_A_TIME)
         try:
             playing = {pool.submit(play, part): part for part in order}

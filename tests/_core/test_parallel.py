@@ -1,5 +1,7 @@
 """Work beside the caller."""
 
+import subprocess
+import sys
 import threading
 
 import jax.numpy as jnp
@@ -45,3 +47,27 @@ def test_calls_that_have_not_begun_are_dropped_when_the_caller_fails():
     running, waiting = calls
     assert running.result() == "done"
     assert waiting.cancelled()
+
+
+def test_threads_do_not_import_the_same_package_at_once():
+    code = """
+import importlib, sys, threading
+import xarray
+from hrprob._core.parallel import import_for_threads
+
+def first_use(*given):
+    try:
+        xarray.Dataset().to_netcdf(engine="h5netcdf") if given else importlib.import_module("dask.base")
+    except ImportError as error:
+        print(error)
+
+import_for_threads()
+sys.setswitchinterval(1e-5)
+threads = [threading.Thread(target=first_use, args=given) for given in [(1,), (), ()]]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

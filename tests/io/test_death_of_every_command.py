@@ -18,6 +18,8 @@ TESTS = {
     "check": ("tests.io.test_death_of_pages", "test_a_check"),
     "theory": ("tests.io.test_death_of_pages", "test_a_theory"),
     "frontier": ("tests.io.test_death_of_pages", "test_a_frontier"),
+    "evaluate": ("tests.io.test_death_of_pages", "test_numbers"),
+    "repeat": ("tests.io.test_death_of_pages", "test_numbers"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Comparisons, suites, reproductions, checks, theories and frontiers that die at any file operation: the old result or the new one, whole."""
+"""Comparisons, suites, reproductions, checks, theories, frontiers and numbers alone that die at any file operation: the old result or the new one, whole."""
 
 import contextlib
 import json
@@ -16,6 +16,7 @@ from hrprob.estimation.posterior.engines import make_engine
 from hrprob.fitting.checks import page as checking
 from hrprob.fitting.checks.runner import Checked
 from hrprob.io import run_cache, staging
+from hrprob.io.numbers import numbers_folder
 from hrprob.io.verdicts import conclude
 from hrprob.models import make_model, make_prior
 from hrprob.reproduce import play as reproduction
@@ -146,3 +147,13 @@ def test_a_frontier(tmp_path, monkeypatch, experiment):
         inference.write_frontier(experiment.replace(seed=seed), out)
 
     die_at_every_operation(tmp_path, play, 8, lambda facts: facts["configuration"]["run"]["seed"])
+
+
+def test_numbers(tmp_path):
+    """What ``evaluate`` and ``repeat`` write, by the same few lines."""
+
+    def play(out, seed, resume):
+        with numbers_folder(out, "evaluate", "evaluation.json", [str(seed)]) as write:
+            write({"seed": seed})
+
+    die_at_every_operation(tmp_path, play, 4, lambda facts: int(facts["command"][0]))

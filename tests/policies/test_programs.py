@@ -29,6 +29,8 @@ PROGRAMS = [
                 {"delta": 0.3, "variance_max": 3, "c1": 2, "c3": 0.5},
                 {"radius": "constant", "xi": 7},
                 {"radius": "constant", "xi": np.float64(7.5)},
+                {"warmup": 2},
+                {"warmup": 1, "ridge": 2},
             ],
             [
                 {"radius": "paper"},
@@ -36,7 +38,6 @@ PROGRAMS = [
                 {"radius": "paper", "delta": np.float64(0.2), "variance_max": 4, "ridge": 2},
             ],
             [{"eager": True}, {"eager": True, "growth": 1}],
-            [{"warmup": 2}, {"warmup": 1, "ridge": 2}],
         ],
     ),
     pytest.param(
@@ -77,10 +78,7 @@ PROGRAMS = [
     ),
     pytest.param(
         "greedy",
-        [
-            [{}, {"growth": 5}, {"ridge": 3, "variance_floor": 0.5}],
-            [{"warmup": 1}, {"warmup": 1, "ridge": 3}],
-        ],
+        [[{}, {"growth": 5}, {"ridge": 3, "variance_floor": 0.5}, {"warmup": 1}, {"warmup": 1, "ridge": 3}]],
     ),
     pytest.param("linucb", [[{}, {"alpha": 0}, {"alpha": 2, "growth": 5, "ridge": 0}]]),
     pytest.param(
