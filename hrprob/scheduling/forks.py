@@ -17,6 +17,10 @@ _MODULES = ["distributed", "hrprob.scheduling.workers", "xarray"]
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
+# What JAX sets while it is imported: it would set the same in a fork.
+_OF_JAX = frozenset({"TF_CPP_MIN_LOG_LEVEL", "TPU_SKIP_MDS_QUERY"})
+
+
 class _Begun:
     """What the environment was when that process was started: libraries read it when they are imported."""
 
@@ -31,9 +35,13 @@ def begin_imports() -> str:
     if sys.platform != "linux":
         return "spawn"
     if _Begun.environment is None:
-        _Begun.environment = dict(os.environ)
+        _Begun.environment = _environment()
         _start()
-    return "forkserver" if _Begun.environment == dict(os.environ) else "spawn"
+    return "forkserver" if _Begun.environment == _environment() else "spawn"
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in _OF_JAX}
 
 
 def _start() -> None:
