@@ -273,7 +273,7 @@ def misspecified(recorded):
 
 def frontier(recorded):
     """Return what inference costs on one action set."""
-    return table(*frontier_rows(recorded["frontier"]["values"]))
+    return table(*frontier_rows(recorded["frontier-every"]["values"]))
 
 
 def _recorded(source, make):
@@ -298,7 +298,7 @@ BLOCKS = {
     "logs": _recorded("logs", logs),
     "anytime": _recorded("anytime", anytime),
     "misspecified": _recorded("anytime", misspecified),
-    "frontier": _recorded("frontier", frontier),
+    "frontier": _recorded("frontier-every", frontier),
     "checks-faults": _recorded("checks", checks_faults),
     "checks-sound": _recorded("checks", checks_sound),
     "engines": _recorded("engines", engines),

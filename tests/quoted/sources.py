@@ -193,6 +193,11 @@ SOURCES = {
         "regret beside the coverage of intervals from the same data, one action set, 96 × 500 users",
         {"frontier.png": ROOT / "experiments" / "frontier" / "one-set.png"},
     ),
+    "frontier-every": Source(
+        ["frontier", "experiments/frontier/every-policy.toml", "--out", "OUT"],
+        frontier,
+        "the same for every policy that learns",
+    ),
     "validity": Source([], validity, "the regret of optimism over the likelihood-ratio set, beside others"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
     "engines": Source(
