@@ -25,7 +25,7 @@ from hrprob.io.verdicts import FAILS, PASSES, UNDECIDED, Answer, Verdict
 from hrprob.numerics.power import POWER
 
 if TYPE_CHECKING:
-    from hrprob.comparison.records import Comparison
+    from hrprob.comparison.records import Comparison, Pair
     from hrprob.comparison.suite import SuiteRank
 
 __all__ = ["answer_of", "answer_over"]
@@ -53,17 +53,18 @@ def answer_of(comparison: Comparison) -> Answer:
 
 
 def answer_over(comparisons: Mapping[str, Comparison], ranks: list[SuiteRank]) -> Answer:
-    """Return the answer over several problems: of the policy that is first among ``ranks``."""
+    """Return the answer over several problems: of the baseline, or else of the policy that is first among ``ranks``."""
     best = ranks[0]
+    asked = _asked(comparisons, best)
     verdicts = [
-        _on_problem(name, comparison, best.policy)
+        _on_problem(name, comparison, pairs)
         for name, comparison in comparisons.items()
-        if best.policy in comparison.rivals
+        if (pairs := _pairs_with(comparison, asked))
     ]
     ends = {one.verdict for one in verdicts}
     answer = "no" if FAILS in ends else "yes" if ends == {PASSES} else "cannot tell"
     ordered = sorted(verdicts, key=lambda one: _ALL_MUST.index(one.verdict))
-    question = f"Is {best.policy} the best policy on all {len(verdicts)} problems?"
+    question = f"Is {asked} the best policy on all {len(verdicts)} problems?"
     counts = {end: sum(one.verdict == end for one in verdicts) for end in (FAILS, UNDECIDED)}
     why = {
         "yes": "it is significantly better than all others on each",
@@ -99,16 +100,33 @@ def _would_detect(comparison: Comparison, name: str, asked: str) -> str:
     return f"{words}; about {format_number(trials)} trials would detect the one that was seen (`--until` plays them)"
 
 
-def _on_problem(name: str, comparison: Comparison, policy: str) -> Verdict:
-    """Return whether a policy is the best on one problem."""
-    others = [other for other in comparison.rivals if other != policy]
-    pairs = {other: comparison.pair(policy, other) for other in others}
+def _asked(comparisons: Mapping[str, Comparison], best: SuiteRank) -> str:
+    """Return the policy that the answer is about: with a baseline, no other one is compared with all."""
+    baselines = (one.baseline for one in comparisons.values() if one.baseline in one.rivals)
+    return next(baselines, None) or best.policy
+
+
+def _pairs_with(comparison: Comparison, policy: str) -> dict[str, Pair]:
+    """Return the pairs of a policy on one problem, by the other policy."""
+    return {
+        other: pair
+        for other in comparison.rivals
+        for pair in comparison.pairs
+        if {pair.policy, pair.other} == {policy, other}
+    }
+
+
+def _on_problem(name: str, comparison: Comparison, pairs: Mapping[str, Pair]) -> Verdict:
+    """Return whether a policy is the best on one problem, given its pairs there."""
+    others = list(pairs)
     better = [
         other
         for other, pair in pairs.items()
         if comparison.different(pair) and (pair.difference.mean < 0) == (pair.policy == other)
     ]
     if better:
+        pair = pairs[better[0]]
+        policy = pair.other if pair.policy == better[0] else pair.policy
         words = f"{better[0]} loses {pair_in_words(comparison, better[0], policy)}"
         return Verdict(
             name, FAILS, f"{words}, and {len(better)} of {len(others)} policies are significantly better"

@@ -55,3 +55,12 @@ def test_over_problems_one_where_another_is_better_is_a_no():
         {"one": compare(data["one"]), "two": compare(data["one"])}, {"one": data["one"], "two": data["one"]}
     )
     assert same.answer.answer == "yes"
+
+
+def test_over_problems_with_a_baseline_the_answer_is_about_the_baseline():
+    data = {"one": result_of(CLEAR), "two": result_of(CLEAR)}
+    for baseline, end in (("b", "no"), ("a", "yes")):
+        report = make_report({name: compare(one, baseline=baseline) for name, one in data.items()}, data)
+        assert report.answer.question == f"Is {baseline} the best policy on all 2 problems?"
+        assert report.answer.answer == end
+        assert "a has the smallest worst case" in report.answer.sentence
