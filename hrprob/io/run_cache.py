@@ -34,9 +34,13 @@ from hrprob.simulation.binding import bind
 from hrprob.simulation.cost import slow_policies
 from hrprob.simulation.engine import compile_programs
 from hrprob.simulation.progress import Progress
+from hrprob.simulation.results import kept_users
 from hrprob.simulation.tasks import Scheduler, Task, cut, join, play_task
 
-__all__ = ["PartsFolder", "load_or_play", "staged_with_parts"]
+__all__ = ["Condense", "PartsFolder", "load_or_play", "staged_with_parts", "thinned"]
+
+Condense = Callable[[xarray.Dataset], xarray.Dataset]
+"""From a run with all users to what is stored of it."""
 
 # Parts that are played side by side in this process.
 _AT_A_TIME = 2
@@ -86,6 +90,7 @@ def load_or_play(
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
     scheduler: Scheduler | None = None,
+    condense: Mapping[str, Condense] | None = None,
 ) -> dict[str, xarray.Dataset]:
     """Return the runs of all parts: stored by an earlier call, or played now and stored.
 
@@ -101,15 +106,21 @@ def load_or_play(
         Show a progress bar.
     scheduler : Scheduler, optional
         Where the parts are played, all of them side by side; by default in this process, two at a time.
+    condense : mapping of str to callable, optional
+        For parts of which something is counted over all users: what makes the run that is stored, with every tenth
+        user (:func:`thinned`), of the run with all of them.
     """
+    condense = condense or {}
     runs = {part: _stored(part, experiment, folder, say) for part, experiment in parts.items()}
     missing = {part: parts[part] for part, run in runs.items() if run is None}
-    played = _play_here(missing, folder, say, progress)
+    tasks = {part: _task(experiment, part in condense) for part, experiment in missing.items()}
+    played = _play_here(missing, tasks, folder, say, progress)
     if scheduler is not None:
-        played = _play_on(scheduler, missing, say, progress)
+        played = _play_on(scheduler, missing, tasks, say, progress)
     # Closed here, whatever happens: its threads must not be left to the garbage collector.
     with contextlib.closing(played):
-        for part, run in played:
+        for part, complete in played:
+            run = condense.get(part, _unchanged)(complete)
             run.attrs["fingerprint"] = fingerprint(resolved(parts[part]))
             file = folder.finished / "parts" / f"{part}.nc"
             _store(run, file)
@@ -117,6 +128,17 @@ def load_or_play(
             _put_into_result(file, folder)
             runs[part] = run
     return {part: run for part, run in runs.items() if run is not None}
+
+
+def thinned(run: xarray.Dataset) -> xarray.Dataset:
+    """Return a run with the users that a part is stored with."""
+    users = int(run.attrs["users"])
+    kept = kept_users(users, _step(users), run.sizes["policy"] * run.sizes["trial"])
+    return run.sel(user=kept)
+
+
+def _unchanged(run: xarray.Dataset) -> xarray.Dataset:
+    return run
 
 
 def _stored(
@@ -143,14 +165,17 @@ def _put_into_result(file: Path, folder: PartsFolder) -> None:
 
 
 def _play_here(
-    parts: Mapping[str, Experiment], folder: PartsFolder, say: Callable[[str], None], progress: bool
+    parts: Mapping[str, Experiment],
+    tasks: Mapping[str, Task],
+    folder: PartsFolder,
+    say: Callable[[str], None],
+    progress: bool,
 ) -> Generator[tuple[str, xarray.Dataset]]:
     """Yield the run of each part when it is finished, with its chunks stored on the way.
 
     A policy is played on one core, and the slowest one of a part would leave the others idle: so two parts are
     played at a time, each on half of the cores, and later parts are compiled meanwhile.
     """
-    tasks = {part: _task(experiment) for part, experiment in parts.items()}
     # The longest first: last, one would keep half of the cores busy alone.
     order = sorted(tasks, key=lambda part: -sum(each.long_program for each in tasks[part].policies.values()))
     abandoned = threading.Event()
@@ -200,32 +225,41 @@ def _play_here(
 
 
 def _play_on(
-    scheduler: Scheduler, parts: Mapping[str, Experiment], say: Callable[[str], None], progress: bool
+    scheduler: Scheduler,
+    parts: Mapping[str, Experiment],
+    tasks: Mapping[str, Task],
+    say: Callable[[str], None],
+    progress: bool,
 ) -> Generator[tuple[str, xarray.Dataset]]:
     """Yield the run of each part when all its tasks are finished; the tasks of all parts are played side by side."""
-    tasks = [(part, task) for part, experiment in parts.items() for task in cut(_task(experiment))]
-    left = Counter(part for part, _ in tasks)
+    pieces = [(part, piece) for part, task in tasks.items() for piece in cut(task)]
+    left = Counter(part for part, _ in pieces)
     found: dict[str, dict[int, xarray.Dataset]] = {part: {} for part in parts}
-    with Progress(progress, sum(task.size for _, task in tasks)) as shown:
+    with Progress(progress, sum(piece.size for _, piece in pieces)) as shown:
         for number, result in scheduler.play(
-            [task for _, task in tasks], lambda users: shown.played("", users), lambda number: None
+            [piece for _, piece in pieces], lambda users: shown.played("", users), lambda number: None
         ):
-            part = tasks[number][0]
+            part = pieces[number][0]
             found[part][number] = result
             if len(found[part]) == left[part]:
                 say(f"{part}: {_in_words(parts[part])}")
                 yield part, join([run for _, run in sorted(found.pop(part).items())])
 
 
-def _task(experiment: Experiment) -> Task:
+def _task(experiment: Experiment, complete: bool) -> Task:
     return Task(
         experiment.problem,
         experiment.policies,
         experiment.users,
         range(experiment.trials),
         experiment.seed,
-        10 if experiment.users >= 10000 else "all",
+        "all" if complete else _step(experiment.users),
     )
+
+
+def _step(users: int) -> int:
+    """Return how many users apart those are that a part is stored with."""
+    return 10 if users >= 10000 else 1
 
 
 def _in_words(experiment: Experiment) -> str:

@@ -8,6 +8,7 @@ can be counted again.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from hrprob.problem import Problem
 from hrprob.simulation.binding import bind
 from hrprob.simulation.schedule import Schedule, arriving
 
-__all__ = ["COUNTED_TRIALS", "CMDPCounts", "count"]
+__all__ = ["COUNTED_TRIALS", "CMDPCounts", "count", "counts_of", "with_counts"]
 
 COUNTED_TRIALS = 2
 """Trials that are counted, the first of a run: shares of some 30 000 users each."""
@@ -39,6 +40,19 @@ class CMDPCounts(NamedTuple):
     needed: float  # tries to know every action in every cell at the end
     rounds: float  # played, mean over trials
     random: float  # share of users served an unknown action at random
+
+
+_ATTRIBUTE = "cmdp_counts"
+
+
+def with_counts(run: xarray.Dataset, counts: Mapping[str, CMDPCounts]) -> xarray.Dataset:
+    """Return a run that says what was counted of its CMDPs, so that it need not have all users."""
+    return run.assign_attrs({_ATTRIBUTE: json.dumps({name: each._asdict() for name, each in counts.items()})})
+
+
+def counts_of(run: xarray.Dataset) -> dict[str, CMDPCounts]:
+    """Return what :func:`with_counts` put into a run."""
+    return {name: CMDPCounts(**each) for name, each in json.loads(run.attrs.get(_ATTRIBUTE, "{}")).items()}
 
 
 def count(problem: Problem, policies: Mapping[str, CMDP], run: xarray.Dataset) -> dict[str, CMDPCounts]:

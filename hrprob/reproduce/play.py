@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ from hrprob.io.verdicts import Answer
 from hrprob.policies import CMDP, HRUCB
 from hrprob.problem.links.base import as_affine
 from hrprob.reproduce.claims import LEAST_TRIALS, LEAST_USERS, Claim, claims
-from hrprob.reproduce.cmdp_counts import CMDPCounts, count
+from hrprob.reproduce.cmdp_counts import count, counts_of, with_counts
 from hrprob.reproduce.convergence import Errors, measure_errors, remark_2
 from hrprob.reproduce.curves import CurveVerdict, compare_curves
 from hrprob.reproduce.figure_1 import figure_1
@@ -40,7 +41,6 @@ from hrprob.reproduce.parts import PANELS, PARTS, experiment_of, parts_of
 from hrprob.reproduce.regret_figures import figure_2, figure_index
 from hrprob.reproduce.validity_figure import figure_validity
 from hrprob.scheduling.opening import open_scheduler
-from hrprob.simulation.engine import simulate
 from hrprob.simulation.tasks import Scheduler
 
 __all__ = ["QUICK", "Reproduction", "reproduce"]
@@ -127,12 +127,14 @@ def reproduce(
         with in_background() as submit:
             apart = Apart(
                 submit(_first_users, experiments),
-                submit(_cmdp_counts, experiments),
                 submit(_errors, experiments),
             )
             with open_scheduler(scheduler, prepare=prepare) as opened:
                 place = None if scheduler is None else opened
-                runs = run_cache.load_or_play(experiments, folder, say, progress, place)
+                counted = (
+                    {"text": partial(_with_counts, experiments["text"])} if _counts_cmdps(experiments) else {}
+                )
+                runs = run_cache.load_or_play(experiments, folder, say, progress, place, counted)
             say("drawing and deciding")
             by_setting = {setting: _by_panel(runs, setting, panels) for setting in _SETTINGS}
             with plot.save_in_background() as save:
@@ -148,7 +150,6 @@ class Apart(NamedTuple):
     """What is measured apart from the runs, and beside them; nothing where a reproduction is too small to decide."""
 
     first_users: Future[list[FirstUser]]
-    cmdp_counts: Future[dict[str, CMDPCounts]]
     errors: Future[Errors | None]
 
 
@@ -193,7 +194,7 @@ def _claims(
     """Return all claims, decided in every setting that was played."""
     decided: list[Claim] = []
     for setting, found in by_setting.items():
-        counts = apart.cmdp_counts.result() if setting == "text" and "b" in found else {}
+        counts = counts_of(found["b"]) if setting == "text" and "b" in found else {}
         decided += claims(_SETTINGS[setting], found, counts)
     return [*decided, remark_2(next(iter(experiments.values())).problem, apart.errors.result())]
 
@@ -205,25 +206,19 @@ def _first_users(experiments: dict[str, Experiment]) -> list[FirstUser]:
     return first_users(experiments["released"])
 
 
-def _cmdp_counts(experiments: dict[str, Experiment]) -> dict[str, CMDPCounts]:
-    """Return how often each CMDP as the text has it knew its actions, in the first trials of the experiment."""
-    if "text" not in experiments or not _large_enough(experiments):
-        return {}
-    experiment = experiments["text"]
-    policies = {name: policy for name, policy in experiment.policies.items() if isinstance(policy, CMDP)}
-    if not policies:
-        return {}
-    # Played again, for a stored run does not have every user; with all trials, though few are counted, so that the
-    # programs of the experiment serve.
-    run = simulate(
-        experiment.problem,
-        policies,
-        users=experiment.users,
-        trials=experiment.trials,
-        seed=experiment.seed,
-        keep="all",
+def _counts_cmdps(experiments: dict[str, Experiment]) -> bool:
+    """Return whether a claim rests on how often the CMDPs of the text knew their actions."""
+    return (
+        "text" in experiments
+        and _large_enough(experiments)
+        and any(isinstance(policy, CMDP) for policy in experiments["text"].policies.values())
     )
-    return count(experiment.problem, policies, run)
+
+
+def _with_counts(experiment: Experiment, run: xarray.Dataset) -> xarray.Dataset:
+    """Return what is stored of a run with all users, with the counts of its CMDPs."""
+    policies = {name: policy for name, policy in experiment.policies.items() if isinstance(policy, CMDP)}
+    return with_counts(run_cache.thinned(run), count(experiment.problem, policies, run))
 
 
 def _errors(experiments: dict[str, Experiment]) -> Errors | None:
