@@ -187,7 +187,7 @@ def _long(known: dict[str, Any]) -> str:
         for policy, by_users in known["policies"].items()
         for users, cost in by_users.items()
     ]
-    return _table(["4 trials", "users", "CPU s beyond start-up", "peak memory, MB"], rows)
+    return _table([f"{known['trials']} trials", "users", "CPU s beyond start-up", "peak memory, MB"], rows)
 
 
 def _startup(known: dict[str, Any]) -> str:

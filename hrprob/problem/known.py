@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
+import jax.numpy as jnp
 
 from hrprob._core.records import record
 from hrprob._core.types import Numbers
@@ -11,6 +14,7 @@ from hrprob.problem.bounds import Bounds
 from hrprob.problem.levels import Satisfaction
 from hrprob.problem.links import Link
 from hrprob.problem.objectives import Objective
+from hrprob.problem.objectives.base import counts_rounds
 from hrprob.problem.stay_rules import StayRules
 
 __all__ = ["Known"]
@@ -56,3 +60,24 @@ class Known:
         Where levels are not seen ``beta`` is NaN, and the value is a mean over them.
         """
         return StayRules(self.noise, self.satisfaction, self.objective).value(u, w, beta)
+
+    def largest_value(self, u: jax.Array, w: jax.Array, beta: Numbers) -> jax.Array:
+        """Return the largest value among several means and variances of each action, which lie along the first axis.
+
+        Examples
+        --------
+        >>> import hrprob
+        >>> known = hrprob.Problem().known(users=1000)
+        >>> u, w = jnp.asarray([[0.1], [0.2]]), jnp.asarray([[2.0], [3.0]])
+        >>> bool(known.largest_value(u, w, -1.0)[0] == known.value(u, w, -1.0).max())
+        True
+        """
+        if counts_rounds(self.objective) and self.satisfaction.seen:
+            # h is a function of (u − β)/√w, and increases with it: one h per action will do.
+            return self.value(_largest((u - beta) / jnp.sqrt(w)), 1.0, 0.0)
+        return _largest(self.value(u, w, beta))
+
+
+def _largest(values: jax.Array) -> jax.Array:
+    # Written out: a reduction over a short axis would not be vectorised over trials.
+    return functools.reduce(jnp.maximum, [values[place] for place in range(values.shape[0])])

@@ -215,23 +215,55 @@ def boundary(
 
     ``u`` is the largest mean at each variance; it and ``w`` are clipped to the bounds, ``w`` to ``floor`` too.
     """
-    centre, half, w = _points(region, contexts, link, bounds, floor)
-    most = bounds.theta * jnp.sqrt(contract(contexts, contexts))
-    return jnp.clip(centre + half, -most, most), w
+    section = _section(region, contexts, link, bounds, floor)
+    low, high = section.low, section.high
+    place = np.sin(np.linspace(-0.5 * math.pi, 0.5 * math.pi, POINTS)).reshape((POINTS,) + (1,) * low.ndim)
+    sine = 0.5 * (low + high) + 0.5 * (high - low) * place
+    gamma = jnp.where(sine < 0.0, section.below, section.above)
+    ratio = _ratio(gamma, section.half_w, sine)
+    half = section.half_u * jnp.sqrt(jnp.maximum(1.0 - sine * sine, 0.0) * ratio)
+    u = jnp.clip(section.u + half, -section.most_u, section.most_u)
+    return u, section.variance(ratio, gamma)
 
 
 def ends(region: Region, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number) -> Ends:
     """Return outer intervals of mean and variance of each context (n, d)."""
-    centre, half, w = _points(region, contexts, link, bounds, floor)
-    most, widest = bounds.theta * jnp.sqrt(contract(contexts, contexts)), jnp.max(half, axis=0)
-    low, high = (jnp.clip(centre + side * widest, -most, most) for side in (-1.0, 1.0))
-    return Ends(low, high, w[0], w[-1])
+    section = _section(region, contexts, link, bounds, floor)
+    sides = ((section.below, section.low, section.low, 0.0), (section.above, section.high, 0.0, section.high))
+    squares, w = [], []
+    for gamma, end, least, most in sides:
+        # cos²a·ρ is largest where its derivative by sin a is 0.
+        c = gamma * section.half_w / 3.0
+        sine = jnp.clip(3.0 * c / (1.0 + jnp.sqrt(1.0 + 3.0 * c * c)), least, most)
+        squares.append((1.0 - sine * sine) * _ratio(gamma, section.half_w, sine))
+        w.append(section.variance(_ratio(gamma, section.half_w, end), gamma))
+    widest = section.half_u * jnp.sqrt(jnp.maximum(*squares))
+    u = (jnp.clip(section.u + side * widest, -section.most_u, section.most_u) for side in (-1.0, 1.0))
+    return Ends(*u, *w)
 
 
-def _points(
+class _Section(NamedTuple):
+    """What the set allows for mean and variance of contexts, on a line through its centre; all (n,)."""
+
+    u: jax.Array
+    w: jax.Array
+    half_u: jax.Array
+    half_w: jax.Array  # as a share of w
+    below: jax.Array  # γ where the variance is below w
+    above: jax.Array
+    low: jax.Array  # sin a at the ends
+    high: jax.Array
+    least: jax.Array  # the variances that the bounds allow
+    most: jax.Array
+    most_u: jax.Array
+
+    def variance(self, ratio: jax.Array, gamma: jax.Array) -> jax.Array:
+        return jnp.clip(self.w * (1.0 + (ratio - 1.0) / gamma), self.least, self.most)
+
+
+def _section(
     region: Region, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return the mean at the centre (n,), and at POINTS variances how far the mean may be away: (POINTS, n) both."""
+) -> _Section:
     length = jnp.sqrt(contract(contexts, contexts))
     least = jnp.maximum(link(-bounds.phi * length), floor)
     most = jnp.maximum(link(bounds.phi * length), floor)
@@ -256,13 +288,15 @@ def _points(
         for share, end in ((below, least), (above, most))
     )
     low, high = jnp.clip(low, -1.0, 0.0), jnp.clip(high, 0.0, 1.0)
-    place = np.sin(np.linspace(-0.5 * math.pi, 0.5 * math.pi, POINTS)).reshape((POINTS,) + (1,) * low.ndim)
-    sine = 0.5 * (low + high) + 0.5 * (high - low) * place
-    gamma = jnp.where(sine < 0.0, below, above)
+    most_u = bounds.theta * length
+    u = contract(contexts, region.theta)
+    return _Section(u, w, half_u, half_w, below, above, low, high, least, most, most_u)
+
+
+def _ratio(gamma: jax.Array, half_w: jax.Array, sine: jax.Array) -> jax.Array:
+    """Return ρ."""
     root = 1.0 / jnp.maximum(1.0 - gamma * half_w * sine / 3.0, 1e-3)
-    ratio = root * root * root
-    half = half_u * jnp.sqrt(jnp.maximum(1.0 - sine * sine, 0.0) * ratio)
-    return contract(contexts, region.theta), half, jnp.clip(w * (1.0 + (ratio - 1.0) / gamma), least, most)
+    return root * root * root
 
 
 def _climb(

@@ -21,7 +21,6 @@ Outcomes must be assumed normal: with another noise Σr and Σr² of a stay do n
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import jax
@@ -135,9 +134,7 @@ class LikelihoodRatioWidth(Width[LikelihoodRatioState, GLSEState]):
         u, w = region.boundary(
             state.width.region, contexts, as_affine(known.link), known.bounds, policy.variance_floor
         )
-        values = known.value(u, w, beta)
-        # Written out: a reduction over a short axis would not be vectorised over trials.
-        return functools.reduce(jnp.maximum, [values[point] for point in range(region.POINTS)])
+        return known.largest_value(u, w, beta)
 
     def bonus(
         self, policy: OptimistParameters, state: OptimistState[GLSEState], contexts: jax.Array

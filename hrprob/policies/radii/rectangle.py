@@ -24,6 +24,5 @@ def largest_value(
     most_u, most_v = known.bounds.theta * length, known.bounds.phi * length
     least, most = jnp.maximum(known.link(-most_v), floor), jnp.maximum(known.link(most_v), floor)
     high = jnp.clip(u[0] + u[1], -most_u, most_u)
-    ends = (jnp.clip(w[0] + side * w[1], least, most) for side in (-1.0, 1.0))
-    low_risk, high_risk = (known.value(high, end, beta) for end in ends)
-    return jnp.maximum(low_risk, high_risk)
+    ends = jnp.stack([jnp.clip(w[0] + side * w[1], least, most) for side in (-1.0, 1.0)])
+    return known.largest_value(high[None], ends, beta)
