@@ -147,15 +147,17 @@ def checks_faults(recorded):
 def checks_sound(recorded):
     """Return how often sound pages fail."""
     values = recorded["checks"]["values"]["sound"]
-    every = values["problems"] | {"**all**": values["total"]}
     rows = []
-    for name, one in every.items():
-        low, high = (number(100 * end, 1) for end in failure_interval(one["no"], one["pages"]))
-        share = f"{number(100 * one['no'] / one['pages'], 1)} % [{low}, {high}]"
-        rows.append(
-            [name, str(one["pages"]), str(one["no"]), share, str(one["yes"]), str(one["cannot tell"])]
-        )
-    header = ["problem", "pages", "no (false alarm)", "share [95 % interval]", "yes", "cannot tell"]
+    for name, sizes in (values["problems"] | {"**all**": values["total"]}).items():
+        for users, one in sizes.items():
+            low, high = (number(100 * end, 1) for end in failure_interval(one["no"], one["pages"]))
+            share = f"{number(100 * one['no'] / one['pages'], 1)} % [{low}, {high}]"
+            first = name if users == min(sizes, key=int) else ""
+            rows.append(
+                [first, users, *(str(one[end]) for end in ("pages", "no")), share]
+                + [str(one[end]) for end in ("yes", "cannot tell")]
+            )
+    header = ["problem", "users", "pages", "no (false alarm)", "share [95 % interval]", "yes", "cannot tell"]
     return table(header, rows)
 
 

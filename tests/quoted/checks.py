@@ -1,6 +1,6 @@
 """How often ``check`` finds faults, and how often it fails sound pages: data sets with known faults, by plain NumPy.
 
-``python -m tests.quoted refresh checks`` makes 600 pages, which takes some twenty CPU minutes; ``python -m tests.quoted.checks FOLDER``
+``python -m tests.quoted refresh checks`` makes 800 pages, which takes some twenty CPU minutes; ``python -m tests.quoted.checks FOLDER``
 makes those that the folder does not have yet and may be stopped at any time (a second process: ``FOLDER backwards``), ``python -m
 tests.quoted record checks FOLDER`` records them.
 """
@@ -146,7 +146,7 @@ def page(world: World, options: dict, change: Callable, users: int, seed: int) -
 
 
 def jobs(sets: int = SETS) -> list[tuple[dict, Callable[[], dict]]]:
-    """Return every page by its name, and how it is made: faults at each size, then sound problems at the smaller one."""
+    """Return every page by its name, and how it is made: faults, then sound problems, at each size."""
     found = []
     for name, given in FAULTS.items():
         for users in SIZES:
@@ -155,10 +155,11 @@ def jobs(sets: int = SETS) -> list[tuple[dict, Callable[[], dict]]]:
                 found.append((which, functools.partial(page, *given, users, seed)))
     for number, (name, changes) in enumerate(SOUND.items()):
         options = {key: changes[key] for key in ("slope", "offset") if key in changes}
-        for seed in range(sets):
-            which = {"part": "sound", "name": name, "users": SIZES[0], "seed": seed}
-            truth = 1000 * number + 500 + seed
-            found.append((which, functools.partial(page, World(**changes), options, _same, SIZES[0], truth)))
+        for users in SIZES:
+            for seed in range(sets):
+                which = {"part": "sound", "name": name, "users": users, "seed": seed}
+                truth = 1000 * number + 500 + seed
+                found.append((which, functools.partial(page, World(**changes), options, _same, users, truth)))
     return found
 
 
@@ -203,22 +204,19 @@ def counts(rows: list[dict]) -> dict:
 
 
 def checks(folder: Path) -> dict:
-    """Return all rates, by fault and size, by sound problem, and over all of these: of the pages that the folder has, else of all."""
+    """Return all rates, by fault, by sound problem, and over all of these, at each size: of the pages that the folder has, else of all."""
     rows = pages(folder) or played(folder)
-    faults = [row for row in rows if row["part"] == "faults"]
-    sound = [row for row in rows if row["part"] == "sound"]
+
+    def by_size(part: str, name: str | None) -> dict:
+        own = [row for row in rows if row["part"] == part and name in (None, row["name"])]
+        sizes = {users: [row for row in own if row["users"] == users] for users in SIZES}
+        return {str(users): counts(some) for users, some in sizes.items() if some}
+
     return {
-        "faults": {
-            name: {
-                str(users): counts(own)
-                for users in SIZES
-                if (own := [row for row in faults if (row["name"], row["users"]) == (name, users)])
-            }
-            for name in FAULTS
-        },
+        "faults": {name: by_size("faults", name) for name in FAULTS},
         "sound": {
-            "problems": {name: counts([row for row in sound if row["name"] == name]) for name in SOUND},
-            "total": counts(sound),
+            "problems": {name: by_size("sound", name) for name in SOUND},
+            "total": by_size("sound", None),
         },
     }
 

@@ -211,6 +211,6 @@ SOURCES = {
     "checks": Source(
         [],
         checks,
-        "faults that `check` finds and false alarms on ten sound problems: at most 20 data sets each, those recorded here",
+        "faults that `check` finds and false alarms on ten sound problems, 20 data sets each at two sizes",
     ),
 }

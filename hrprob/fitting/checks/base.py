@@ -54,8 +54,9 @@ TESTED_AT = ERROR_RATE / 2
 """The level of all tests of a page together; the other half is left for the approximations behind them, normal tails
 above all."""
 
-FALSE_ALARMS = (7, 200)
-"""Quick pages on ten sound problems that had any check that fails, and all of them: 3.5 %, 95 % interval 1.4 to 7.1 %."""
+FALSE_ALARMS = {100: (7, 200), 400: (3, 200)}
+"""By number of users, quick pages on ten sound problems that had any check that fails, and all of them; 95 % intervals of
+the rates are 1.4 to 7.1 % and 0.3 to 4.3 %."""
 
 C = TypeVar("C", bound="type[Check]")
 

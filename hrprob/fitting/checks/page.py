@@ -98,13 +98,16 @@ def _left_out(checked: Checked) -> str:
 def _lead(checked: Checked) -> str:
     posterior = checked.inputs.posterior
     users = checked.inputs.users
-    failed, pages = FALSE_ALARMS
+    alarms = " and ".join(
+        f"{failed} of {pages} with {size} users ({format_number(100 * failed / pages, 1)} %)"
+        for size, (failed, pages) in FALSE_ALARMS.items()
+    )
     of_users = "" if users is None else f" of {int(users.max()) + 1} users"
     return (
         f"Posterior by {posterior.engine.kind} of {posterior.target.model.kind} outcomes, "
         f"{posterior.target.prior.kind} prior, given {len(posterior.table)} rounds{of_users}. Checks are "
-        f"tested at {100 * TESTED_AT:g} % in all (Holm's procedure), with p-values that are approximate; of {pages} quick pages on "
-        f"sound problems {failed} had a failure ({format_number(100 * failed / pages, 1)} %). What is called detectable is detected with probability 80 %. Residuals are those "
+        f"tested at {100 * TESTED_AT:g} % in all (Holm's procedure), with p-values that are approximate; of quick pages on "
+        f"sound problems {alarms} had a failure. What is called detectable is detected with probability 80 %. Residuals are those "
         "of predictions from earlier rounds alone: they are independent under the model, whatever policy chose the "
         f"contexts and whenever users left.{_left_out(checked)}"
     )
