@@ -39,6 +39,8 @@ LINKS_OF = {
     "mixture": ("softplus link",),
 }
 REFERENCE = {"kind": "nuts", "chains": 4, "warmup": 500, "draws": 1000}
+# The error of that reference: fits that are within so much of a limit, or beyond it, are compared with a longer one.
+CLOSE, LONG = 0.05, {"kind": "nuts", "chains": 4, "warmup": 1000, "draws": 10000}
 
 
 class Cell(NamedTuple):
@@ -137,9 +139,9 @@ def both(posterior) -> np.ndarray:
     return draws.reshape(-1, draws.shape[-1])
 
 
-def reference(cell: Cell) -> dict:
+def reference(cell: Cell, engine: dict = REFERENCE) -> dict:
     """Return mean and sd by nuts, and its largest R-hat and divergences."""
-    posterior = fitted(cell, REFERENCE, seed=1)
+    posterior = fitted(cell, engine, seed=1)
     draws, table = both(posterior), posterior.summary()
     return {
         "mean": draws.mean(axis=0).tolist(),
@@ -176,32 +178,57 @@ def compared(cell: Cell, engine: str, against: dict, seed: int = 0) -> dict:
     }
 
 
+def is_close(row: dict) -> bool:
+    """Say whether a fit is so near to a limit, or beyond it, that the error of the reference matters."""
+    far = row["shift"] > MOST_SHIFT[row["engine"]] - CLOSE
+    return far or row["least"] < LEAST_RATIO + CLOSE or row["most"] > MOST_RATIO - CLOSE
+
+
 def played(folder: Path, say: Callable = print, backwards: bool = False) -> list[dict]:
     """Return a row per cell and engine; those that the folder has are not played again, each new one is written at once.
 
     Of two processes one may begin at the end: they stop where they meet.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    file, nuts = folder / "engines.jsonl", folder / "nuts.jsonl"
-    known = {row["cell"]: row for row in read_lines(nuts)}
+    file = folder / "engines.jsonl"
+    references = {"": (folder / "nuts.jsonl", REFERENCE), "long": (folder / "long.jsonl", LONG)}
     before = None
     for cell in cells()[:: -1 if backwards else 1]:
-        rows = {(row["cell"], row["engine"]) for row in read_lines(file)}
-        missing = [engine for engine in ENGINES if (str(cell), engine) not in rows]
-        if not missing:
-            continue
-        if before != (shape := (cell.dimension, cell.users, cell.model)):
-            jax.clear_caches()  # the programs of other shapes are not needed again
-            before = shape
-        if str(cell) not in known:
-            known[str(cell)] = {"cell": str(cell), **reference(cell)}
-            add_line(nuts, known[str(cell)])
-        for engine in missing:
-            row = compared(cell, engine, known[str(cell)])
-            add_line(file, row)
-            mark = "ok" if row["within"] else "warned" if row["warned"] else "SILENT"
-            say(f"{cell} {engine}: {row['shift']:.2f} [{row['least']:.2f}, {row['most']:.2f}] {mark}")
-    return read_lines(file)
+        rows = {row["engine"]: row for row in fits(folder) if row["cell"] == str(cell)}
+        for length, (nuts, sampler) in references.items():
+            missing = [
+                engine
+                for engine in ENGINES
+                if (
+                    engine not in rows
+                    if not length
+                    else is_close(rows[engine]) and "long" not in rows[engine]
+                )
+            ]
+            if not missing:
+                continue
+            if before != (shape := (cell.dimension, cell.users, cell.model)):
+                jax.clear_caches()  # the programs of other shapes are not needed again
+                before = shape
+            known = {row["cell"]: row for row in read_lines(nuts)}
+            if str(cell) not in known:
+                known[str(cell)] = {"cell": str(cell), **reference(cell, sampler)}
+                add_line(nuts, known[str(cell)])
+            for engine in missing:
+                row = rows[engine] = compared(cell, engine, known[str(cell)]) | (
+                    {length: True} if length else {}
+                )
+                add_line(file, row)
+                mark = "ok" if row["within"] else "warned" if row["warned"] else "SILENT"
+                say(
+                    f"{cell} {engine}: {row['shift']:.2f} [{row['least']:.2f}, {row['most']:.2f}] {mark} {length}"
+                )
+    return fits(folder)
+
+
+def fits(folder: Path) -> list[dict]:
+    """Return a row per cell and engine that the folder has, the later one of two."""
+    return list({(row["cell"], row["engine"]): row for row in read_lines(folder / "engines.jsonl")}.values())
 
 
 def rates(rows: list[dict]) -> dict:
@@ -228,9 +255,13 @@ def rates(rows: list[dict]) -> dict:
 
 def engines(folder: Path) -> dict:
     """Return the rates over the fits that the folder has, else over the grid, and every fit."""
-    rows = read_lines(folder / "engines.jsonl") or played(folder)
-    kept = ("cell", "engine", "shift", "least", "most", "within", "warned")
-    return {"rates": rates(rows), "fits": [{name: row[name] for name in kept} for row in rows]}
+    rows = fits(folder) or played(folder)
+    kept = ("cell", "engine", "shift", "least", "most", "within", "warned", "long")
+    return {
+        "rates": rates(rows),
+        "fits": [{name: row[name] for name in kept if name in row} for row in rows],
+        "long": len({row["cell"] for row in rows if "long" in row}),
+    }
 
 
 if __name__ == "__main__":

@@ -200,9 +200,7 @@ SOURCES = {
     ),
     "validity": Source([], validity, "the regret of optimism over the likelihood-ratio set, beside others"),
     "coverage": Source([], calibrated_coverage, "coverage of calibrated radii, 400 trials"),
-    "engines": Source(
-        [], engines, "laplace, smc, svi and auto against nuts; of the grid, the fits that are recorded here"
-    ),
+    "engines": Source([], engines, "laplace, smc, svi and auto against nuts over the grid"),
     "user-effect": Source(
         [],
         user_effect,
