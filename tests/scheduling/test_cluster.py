@@ -94,7 +94,11 @@ def facts():
 
 if __name__ == "__main__":
     os.environ["SOME_VARIABLE"] = "first"
+    before = dict(os.environ)
     print(begin_imports())
+    # A command imports JAX beside that process: what JAX sets then is no other environment.
+    import jax
+    print(begin_imports(), before != dict(os.environ))
     with open_scheduler("local:2") as scheduler:
         ((one, server, *_), (other, same, *imported)) = scheduler._client.run(facts).values()
         print(server == same != os.getpid(), imported, len(os.listdir(f"/proc/{server}/task")))
@@ -113,7 +117,12 @@ def test_processes_here_are_forks_of_one_that_has_imported_and_computed_nothing(
     done = subprocess.run(
         [sys.executable, "script.py"],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env={
+            name: value
+            for name, value in os.environ.items()
+            if name not in {"TF_CPP_MIN_LOG_LEVEL", "TPU_SKIP_MDS_QUERY"}
+        }
+        | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
@@ -121,6 +130,7 @@ def test_processes_here_are_forks_of_one_that_has_imported_and_computed_nothing(
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "forkserver",
+        "forkserver True",
         "True [True, False] 1",
         "None",
         "spawn",
