@@ -61,6 +61,7 @@ __all__ = [
     "pseudo_regret",
     "reneging_probability",
     "round_cost",
+    "standardise",
     "staying_probability",
     "sum_over_levels",
 ]
@@ -122,7 +123,7 @@ def h(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise = NORMAL) -> jax
     >>> float(h(0.5, 2.0, beta=float("inf")))
     1.0
     """
-    return noise.reciprocal_cdf(_standardise(u, w, beta))
+    return noise.reciprocal_cdf(standardise(u, w, beta))
 
 
 @float64
@@ -134,7 +135,7 @@ def reneging_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noi
     >>> float(reneging_probability(1.0, 4.0, beta=1.0))
     0.5
     """
-    return noise.cdf(_standardise(u, w, beta))
+    return noise.cdf(standardise(u, w, beta))
 
 
 @float64
@@ -146,7 +147,7 @@ def staying_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Nois
     >>> f"{staying_probability(0.0, 1.0, beta=10.0):.4e}"
     '7.6199e-24'
     """
-    return noise.survival(_standardise(u, w, beta))
+    return noise.survival(standardise(u, w, beta))
 
 
 @float64
@@ -158,7 +159,7 @@ def log_reneging_probability(u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise:
     >>> f"{log_reneging_probability(1.0, 1e-4, beta=-1.0):.4f}"
     '-20006.2173'
     """
-    return noise.log_cdf(_standardise(u, w, beta))
+    return noise.log_cdf(standardise(u, w, beta))
 
 
 @float64
@@ -328,7 +329,7 @@ def round_cost(
     return jnp.where(jnp.isinf(loss), endless, loss * probability)
 
 
-def _standardise(u: ArrayLike, w: ArrayLike, beta: ArrayLike) -> jax.Array:
+def standardise(u: ArrayLike, w: ArrayLike, beta: ArrayLike) -> jax.Array:
     """Return z = (β − u)/√w, and its limits as w → 0 in place of 0/0."""
     _check_variance(w)
     return _quotient(*(jnp.asarray(value, dtype=float) for value in (u, w, beta)))

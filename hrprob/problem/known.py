@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 
+from hrprob import lifetime
+from hrprob._core.precision import float64
 from hrprob._core.records import record
 from hrprob._core.types import Numbers
 from hrprob.noise import Noise
@@ -61,6 +64,7 @@ class Known:
         """
         return StayRules(self.noise, self.satisfaction, self.objective).value(u, w, beta)
 
+    @float64
     def largest_value(self, u: jax.Array, w: jax.Array, beta: Numbers) -> jax.Array:
         """Return the largest value among several means and variances of each action, which lie along the first axis.
 
@@ -69,15 +73,16 @@ class Known:
         >>> import hrprob
         >>> known = hrprob.Problem().known(users=1000)
         >>> u, w = jnp.asarray([[0.1], [0.2]]), jnp.asarray([[2.0], [3.0]])
-        >>> bool(jnp.isclose(known.largest_value(u, w, -1.0)[0], known.value(u, w, -1.0).max()))
+        >>> bool(known.largest_value(u, w, -1.0)[0] == known.value(u, w, -1.0).max())
         True
         """
         if counts_rounds(self.objective) and self.satisfaction.seen:
-            # h is a function of (u − β)/√w, and increases with it: one h per action will do.
-            return self.value(_largest((u - beta) / jnp.sqrt(w)), 1.0, 0.0)
-        return _largest(self.value(u, w, beta))
+            # h is a function of z = (β − u)/√w, and falls in it: one h per action will do.
+            least = _over_first(jnp.minimum, lifetime.standardise(u, w, beta))
+            return self.value(0.0, 1.0, least)
+        return _over_first(jnp.maximum, self.value(u, w, beta))
 
 
-def _largest(values: jax.Array) -> jax.Array:
+def _over_first(pick: Callable[[jax.Array, jax.Array], jax.Array], values: jax.Array) -> jax.Array:
     # Written out: a reduction over a short axis would not be vectorised over trials.
-    return functools.reduce(jnp.maximum, [values[place] for place in range(values.shape[0])])
+    return functools.reduce(pick, [values[place] for place in range(values.shape[0])])

@@ -83,9 +83,7 @@ def test_memory_is_kept_unless_somebody_says_otherwise(monkeypatch, tmp_path, gi
 
 FORKS = """
 import os
-import dask.base
 from hrprob.scheduling.forks import begin_imports
-from hrprob.scheduling.opening import open_scheduler
 
 def facts():
     import sys
@@ -97,7 +95,8 @@ if __name__ == "__main__":
     before = dict(os.environ)
     print(begin_imports())
     # A command imports JAX beside that process: what JAX sets then is no other environment.
-    import jax
+    import dask.base
+    from hrprob.scheduling.opening import open_scheduler
     print(begin_imports(), before != dict(os.environ))
     with open_scheduler("local:2") as scheduler:
         ((one, server, *_), (other, same, *imported)) = scheduler._client.run(facts).values()

@@ -27,7 +27,8 @@ contexts rise. With half axes h_u and h_w (as a share of ŵ) of the ellipsoid,
 .. math:: \rho = (1 - \tfrac13 \gamma h_w \sin a)^{-3}, \qquad
     w = \hat w\,(1 + (\rho - 1)/\gamma), \qquad u = \hat u + h_u \sqrt\rho \cos a,
 
-which is exact to third order along that line. On the side on which the third order makes the set wider than the ellipsoid (γ sin a > 0), γ
+which is exact to third order along that line. The largest \|u − û\|, which :func:`ends` returns, is at
+:math:`\sin a = 3c/(1 + \sqrt{1 + 3c^2})` with :math:`c = \tfrac13 \gamma h_w`, as far as the variance there is allowed. On the side on which the third order makes the set wider than the ellipsoid (γ sin a > 0), γ
 enters whole; on the other, half of it: the set bends away from the line there.
 
 **What is promised.** The expansion needs h_w of at most about 1. With fewer than :data:`LEAST_ROUNDS` rounds per dimension the region
@@ -79,7 +80,7 @@ POINTS = 7
 """Points of the boundary per context, from the smallest variance to the largest."""
 
 SLACK = 1.1
-"""The stated slack, a factor on the radius. 3.5 % of it is for the points, which are corners of a polygon."""
+"""The stated slack, a factor on the radius. 3.5 % of it is for the points of :func:`boundary`, which are corners of a polygon."""
 
 LEAST_ROUNDS = 128
 """Rounds per dimension below which the region is that of the bounds alone."""
@@ -90,6 +91,8 @@ _SHARE = 0.25
 _CLOSE = 0.01
 _MOST_STEPS = 20
 _LEAST_GAMMA, _MOST_GAMMA = 0.02, 4.0
+# Its square is not 0.
+_LEAST_SPREAD = 1e-150
 
 
 class Region(NamedTuple):
@@ -229,12 +232,13 @@ def boundary(
 def ends(region: Region, contexts: jax.Array, link: AffineLink, bounds: Bounds, floor: Number) -> Ends:
     """Return outer intervals of mean and variance of each context (n, d)."""
     section = _section(region, contexts, link, bounds, floor)
-    sides = ((section.below, section.low, section.low, 0.0), (section.above, section.high, 0.0, section.high))
+    sides = ((section.below, section.low), (section.above, section.high))
     squares, w = [], []
-    for gamma, end, least, most in sides:
-        # cos²a·ρ is largest where its derivative by sin a is 0.
+    for gamma, end in sides:
+        # cos²a·ρ is largest where its derivative by sin a is 0; sin a is between 0 and its value at the end.
         c = gamma * section.half_w / 3.0
-        sine = jnp.clip(3.0 * c / (1.0 + jnp.sqrt(1.0 + 3.0 * c * c)), least, most)
+        place = 3.0 * c / (1.0 + jnp.sqrt(1.0 + 3.0 * c * c))
+        sine = jnp.clip(place, jnp.minimum(end, 0.0), jnp.maximum(end, 0.0))
         squares.append((1.0 - sine * sine) * _ratio(gamma, section.half_w, sine))
         w.append(section.variance(_ratio(gamma, section.half_w, end), gamma))
     widest = section.half_u * jnp.sqrt(jnp.maximum(*squares))
@@ -271,12 +275,14 @@ def _section(
     radius = SLACK * jnp.sqrt(region.squared_radius)
     half_u = radius * jnp.sqrt(jnp.maximum(quadratic_form(region.theta_covariance, contexts), 0.0))
     toward = contract(region.phi_covariance, contexts[..., None, :])  # Σ_φ x
-    spread = jnp.maximum(contract(toward, contexts), 1e-300) * link.slope**2
+    spread = jnp.maximum(contract(toward, contexts), 0.0) * link.slope**2
     half_w = jnp.maximum(radius * jnp.sqrt(spread) / w, 1e-9)
     third = contract(
         contract(contract(region.third, toward[..., None, None, :]), toward[..., None, :]), toward
     )
-    gamma = 0.5 * third * w * link.slope**3 / spread**2
+    # A context of almost no length has the variance f(0) whatever φ is.
+    tiny = spread < _LEAST_SPREAD
+    gamma = jnp.where(tiny, 0.0, 0.5 * third * w * link.slope**3 / jnp.where(tiny, 1.0, spread) ** 2)
     # On the wider side γ enters whole, on the other half of it; never 0, because a quotient by it is taken.
     size = jnp.clip(jnp.abs(gamma), _LEAST_GAMMA, _MOST_GAMMA)
     half_size = 0.5 * jnp.minimum(size, 1.0)

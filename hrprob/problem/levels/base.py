@@ -29,7 +29,7 @@ class Satisfaction(Protocol):
 
     kind: ClassVar[str]
     seen: ClassVar[bool]
-    """Whether a user's level is seen on arrival."""
+    """Whether a user's level is kept and seen on arrival; :meth:`rounds` is then h at that level."""
     value_is_mean: ClassVar[bool]
     """Whether :meth:`rounds` is a mean over levels although each user keeps one: it then says nothing of the single user."""
 

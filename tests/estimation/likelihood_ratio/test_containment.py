@@ -173,3 +173,44 @@ def test_the_proof_rests_on_an_identity_and_its_ellipsoid_contains_the_set() -> 
     # With few rounds there is no proof, and none is claimed.
     few = Stays(*(leaf[:200] for leaf in stays))
     assert certify(v, few, Affine(), information(v) / 30, excess=12.0) is None
+
+
+@pytest.fixture(scope="module")
+def expanded() -> tuple[region.Region, Any]:
+    """The closed form of 250 users, and its set."""
+    known = hrprob.LikelihoodRatioSet().update(sample(0, 250, 2, False)[0])
+    return known._region, known
+
+
+def test_ends_are_those_of_a_dense_boundary(
+    expanded: tuple[region.Region, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted, known = expanded
+    contexts = np.random.default_rng(1).uniform(-1.0, 1.0, size=(40, 2))
+    few = region.POINTS
+    with double_precision():
+        arguments = (jnp.asarray(contexts), known.link, known.bounds, FLOOR)
+        # Radii at which the ends of the variance are inside the bounds, or at them.
+        for radius in (0.2, 1.0, 3.0):
+            scaled = fitted._replace(squared_radius=fitted.squared_radius * radius**2)
+            ends = region.ends(scaled, *arguments)
+            monkeypatch.setattr(region, "POINTS", 2001)
+            u, w = region.boundary(scaled, *arguments)
+            monkeypatch.setattr(region, "POINTS", few)
+            coarse, _ = region.boundary(scaled, *arguments)
+            np.testing.assert_allclose(ends.u_high, u.max(axis=0), rtol=1e-5)
+            assert np.all(ends.u_high >= coarse.max(axis=0) - 1e-12)
+            np.testing.assert_allclose(ends.w_low, w.min(axis=0), rtol=1e-12)
+            np.testing.assert_allclose(ends.w_high, w.max(axis=0), rtol=1e-12)
+
+
+def test_contexts_of_no_length_have_a_known_mean_and_variance(expanded: tuple[region.Region, Any]) -> None:
+    fitted, known = expanded
+    contexts = jnp.asarray([[0.0, 0.0], [1e-90, 0.0], [0.0, 1e-70]])
+    with double_precision():
+        ends = region.ends(fitted, contexts, known.link, known.bounds, FLOOR)
+        u, w = region.boundary(fitted, contexts, known.link, known.bounds, FLOOR)
+    for mean in (*ends[:2], *u):
+        np.testing.assert_allclose(mean, 0.0, atol=1e-60)
+    for variance in (*ends[2:], *w):
+        np.testing.assert_allclose(variance, OFFSET, rtol=1e-12)
