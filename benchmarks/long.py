@@ -25,7 +25,8 @@ def _long(policy: str) -> dict[str, Any]:
     """Return, for two numbers of users, CPU seconds beyond start-up and the peak memory of processes that keep what a run keeps."""
     costs = {users: _least(policy, users) for users in (_FEW, *_USERS)}
     longest = _USERS[-1]
-    # A few users take time too: as much as any others.
+    # A few users take time too: as much as any others, it is assumed. Early users of `laplace` take more, so that a little is
+    # counted as start-up that is not.
     each = (costs[longest][0] - costs[_FEW][0]) / (longest - _FEW)
     start_up = costs[_FEW][0] - each * _FEW
     return {

@@ -183,11 +183,13 @@ def _growth(known: dict[str, Any]) -> str:
 
 def _long(known: dict[str, Any]) -> str:
     rows = [
-        [policy, int(users), cost["cpu"], cost["memory"]]
+        [policy, int(users), cost["start-up"], cost["cpu"], cost["memory"]]
         for policy, by_users in known["policies"].items()
         for users, cost in by_users.items()
     ]
-    return _table([f"{known['trials']} trials", "users", "CPU s beyond start-up", "peak memory, MB"], rows)
+    return _table(
+        [f"{known['trials']} trials", "users", "start-up, CPU s", "beyond it, CPU s", "peak memory, MB"], rows
+    )
 
 
 def _startup(known: dict[str, Any]) -> str:

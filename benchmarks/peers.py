@@ -87,6 +87,7 @@ def _bayesianbandits(arms: int) -> Library:
 def _contextualbandits(arms: int) -> Library:
     from contextualbandits.online import LinUCB
 
+    # It takes no seed of 0.
     policy = LinUCB(nchoices=arms, alpha=1.0, lambda_=1.0, fit_intercept=False, random_state=1)
     policy.fit(np.zeros((arms, FEATURES)), np.arange(arms), np.zeros(arms))
     return Library(

@@ -107,8 +107,8 @@ def load_or_play(
     scheduler : Scheduler, optional
         Where the parts are played, all of them side by side; by default in this process, two at a time.
     condense : mapping of str to callable, optional
-        For parts of which something is counted over all users: what makes the run that is stored, with every tenth
-        user (:func:`thinned`), of the run with all of them.
+        For parts of which something is counted over all users: what makes the run that is stored, with the users that
+        parts are stored with (:func:`thinned`), of the run with all of them, which is in memory while it is played.
     """
     condense = condense or {}
     runs = {part: _stored(part, experiment, folder, say) for part, experiment in parts.items()}

@@ -51,8 +51,8 @@ def with_counts(run: xarray.Dataset, counts: Mapping[str, CMDPCounts]) -> xarray
 
 
 def counts_of(run: xarray.Dataset) -> dict[str, CMDPCounts]:
-    """Return what :func:`with_counts` put into a run."""
-    return {name: CMDPCounts(**each) for name, each in json.loads(run.attrs.get(_ATTRIBUTE, "{}")).items()}
+    """Return what :func:`with_counts` put into a run; raise KeyError if nothing was."""
+    return {name: CMDPCounts(**each) for name, each in json.loads(run.attrs[_ATTRIBUTE]).items()}
 
 
 def count(problem: Problem, policies: Mapping[str, CMDP], run: xarray.Dataset) -> dict[str, CMDPCounts]:

@@ -194,7 +194,8 @@ def _claims(
     """Return all claims, decided in every setting that was played."""
     decided: list[Claim] = []
     for setting, found in by_setting.items():
-        counts = counts_of(found["b"]) if setting == "text" and "b" in found else {}
+        counted = setting == "text" and "b" in found and _counts_cmdps(experiments)
+        counts = counts_of(found["b"]) if counted else {}
         decided += claims(_SETTINGS[setting], found, counts)
     return [*decided, remark_2(next(iter(experiments.values())).problem, apart.errors.result())]
 

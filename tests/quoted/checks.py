@@ -206,6 +206,9 @@ def counts(rows: list[dict]) -> dict:
 def checks(folder: Path) -> dict:
     """Return all rates, by fault, by sound problem, and over all of these, at each size: of the pages that the folder has, else of all."""
     rows = pages(folder) or played(folder)
+    missing = {_name(which) for which, _ in jobs()} - {_name(row) for row in rows}
+    if missing:
+        raise ValueError(f"{len(missing)} pages are missing, {min(missing)} for one; play them first")
 
     def by_size(part: str, name: str | None) -> dict:
         own = [row for row in rows if row["part"] == part and name in (None, row["name"])]

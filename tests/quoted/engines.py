@@ -7,6 +7,7 @@ stopped at any time (a second process: ``FOLDER backwards``); ``python -m tests.
 
 from __future__ import annotations
 
+import collections
 import functools
 import sys
 import time
@@ -256,11 +257,32 @@ def rates(rows: list[dict]) -> dict:
 def engines(folder: Path) -> dict:
     """Return the rates over the fits that the folder has, else over the grid, and every fit."""
     rows = fits(folder) or played(folder)
+    wanted = {(str(cell), engine) for cell in cells() for engine in ENGINES}
+    missing = wanted - {(row["cell"], row["engine"]) for row in rows}
+    first = {(row["cell"], row["engine"]): row for row in read_lines(folder / "engines.jsonl")[::-1]}
+    missing |= {key for key, row in first.items() if is_close(row)} - {
+        (row["cell"], row["engine"]) for row in rows if "long" in row
+    }
+    if missing:
+        raise ValueError(f"{len(missing)} fits are missing, {min(missing)} for one; play them first")
+    longer = [row for row in rows if "long" in row]
+    nuts = [row for name in ("nuts", "long") for row in read_lines(folder / f"{name}.jsonl")]
     kept = ("cell", "engine", "shift", "least", "most", "within", "warned", "long")
     return {
         "rates": rates(rows),
         "fits": [{name: row[name] for name in kept if name in row} for row in rows],
-        "long": len({row["cell"] for row in rows if "long" in row}),
+        "long": {
+            "fits": len(longer),
+            "cells": len({row["cell"] for row in longer}),
+            "changed": sum(row["within"] != first[row["cell"], row["engine"]]["within"] for row in longer),
+            "before": [first[row["cell"], row["engine"]] for row in longer],
+        },
+        "auto": dict(collections.Counter(row["used"] for row in rows if row["engine"] == "auto")),
+        "concerns": sorted({words for row in rows for words in row["concerns"]}),
+        "nuts": {
+            "rhat": max(row["rhat"] for row in nuts),
+            "divergences": sum(row["divergences"] for row in nuts),
+        },
     }
 
 

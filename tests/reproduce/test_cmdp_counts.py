@@ -2,10 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import hrprob
-from hrprob.reproduce.cmdp_counts import count
+from hrprob.io.netcdf import read_netcdf, write_netcdf
+from hrprob.io.run_cache import thinned
+from hrprob.reproduce.cmdp_counts import CMDPCounts, count, counts_of, with_counts
 
 PROBLEM = hrprob.Problem(
     theta=[0.6, 0.3],
@@ -39,3 +42,17 @@ def test_an_eager_cmdp_cannot_be_counted():
     run = hrprob.simulate(PROBLEM, {"cmdp": policy}, users=20, trials=1)
     with pytest.raises(ValueError, match="lazy"):
         count(PROBLEM, {"cmdp": policy}, run)
+
+
+def test_counts_are_kept_beside_the_users_that_are_stored(tmp_path):
+    options = {"users": 10_000, "trials": 1, "seed": 2}
+    every = hrprob.simulate(PROBLEM, {"random": hrprob.Random()}, keep="all", **options)
+    counts = {"cmdp": CMDPCounts(4, 400.0, 12_000.5, 0.25)}
+    kept = with_counts(thinned(every), counts)
+    write_netcdf(kept, tmp_path / "part.nc")
+    assert counts_of(read_netcdf(tmp_path / "part.nc").to_dataset()) == counts
+    tenth = hrprob.simulate(PROBLEM, {"random": hrprob.Random()}, keep=10, **options)
+    for name in ("user", "regret", "lifetime", "action", "mean_lifetime"):
+        np.testing.assert_array_equal(kept[name], tenth[name])
+    with pytest.raises(KeyError):
+        counts_of(every)
