@@ -75,6 +75,7 @@ def test_five_lines_with_nuts(monkeypatch):
 @pytest.mark.study
 def test_unknown_degrees_of_freedom_are_learned_from_heavy_tails(monkeypatch):
     _, made = run_page("laplace", monkeypatch)
+    monkeypatch.undo()
     options = {"outcome": "gain", "context": made["features"], "scale": "standardise", "intercept": True}
     heavy = hrprob.fit(made["patients"], "nuts", bounds="auto", model="student-t-unknown", **options)
     assert np.quantile(heavy.sites["df"], 0.99) < 15
