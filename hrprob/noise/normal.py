@@ -20,6 +20,7 @@ from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.types import Number
 from hrprob.noise.base import compiled, real, register
 from hrprob.noise.excess import excess_share
+from hrprob.noise.normal_tail import normal_tail
 from hrprob.numerics.logarithm import log
 
 __all__ = ["NORMAL", "Normal", "log_density_of_rounds"]
@@ -153,7 +154,8 @@ def _overshoot(z: jax.Array) -> jax.Array:
 @jax.custom_jvp
 @compiled
 def _reciprocal_cdf(z: jax.Array) -> jax.Array:
-    return 2.0 / jax.lax.erfc(-z / math.sqrt(2.0))
+    tail = normal_tail(jnp.abs(z))
+    return 1.0 / jnp.where(z < 0.0, tail, 1.0 - tail)
 
 
 @compiled

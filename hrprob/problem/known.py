@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 
-from hrprob import lifetime
 from hrprob._core.precision import float64
 from hrprob._core.records import record
 from hrprob._core.types import Numbers
@@ -17,7 +15,6 @@ from hrprob.problem.bounds import Bounds
 from hrprob.problem.levels import Satisfaction
 from hrprob.problem.links import Link
 from hrprob.problem.objectives import Objective
-from hrprob.problem.objectives.base import counts_rounds
 from hrprob.problem.stay_rules import StayRules
 
 __all__ = ["Known"]
@@ -62,7 +59,7 @@ class Known:
 
         Where levels are not seen ``beta`` is NaN, and the value is a mean over them.
         """
-        return StayRules(self.noise, self.satisfaction, self.objective).value(u, w, beta)
+        return self._rules.value(u, w, beta)
 
     @float64
     def largest_value(self, u: jax.Array, w: jax.Array, beta: Numbers) -> jax.Array:
@@ -76,13 +73,10 @@ class Known:
         >>> bool(known.largest_value(u, w, -1.0)[0] == known.value(u, w, -1.0).max())
         True
         """
-        if counts_rounds(self.objective) and self.satisfaction.seen:
-            # h is a function of z = (β − u)/√w, and falls in it: one h per action will do.
-            least = _over_first(jnp.minimum, lifetime.standardise(u, w, beta))
-            return self.value(0.0, 1.0, least)
-        return _over_first(jnp.maximum, self.value(u, w, beta))
+        ranks = self._rules.rank(u, w, beta)
+        # Written out: a reduction over a short axis would not be vectorised over trials.
+        return self._rules.value_of(functools.reduce(jnp.maximum, [ranks[i] for i in range(ranks.shape[0])]))
 
-
-def _over_first(pick: Callable[[jax.Array, jax.Array], jax.Array], values: jax.Array) -> jax.Array:
-    # Written out: a reduction over a short axis would not be vectorised over trials.
-    return functools.reduce(pick, [values[place] for place in range(values.shape[0])])
+    @property
+    def _rules(self) -> StayRules:
+        return StayRules(self.noise, self.satisfaction, self.objective)

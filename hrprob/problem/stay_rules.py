@@ -17,6 +17,7 @@ from hrprob._core.types import Number, Numbers
 from hrprob.noise import Noise
 from hrprob.problem.levels import Satisfaction
 from hrprob.problem.objectives import Objective, total
+from hrprob.problem.objectives.base import counts_rounds
 
 __all__ = ["StayRules"]
 
@@ -37,6 +38,28 @@ class StayRules:
         """Return the value v of one action for a whole stay: with the lifetime objective, h_β(u, w)."""
         rounds = self.satisfaction.rounds(u, w, beta, self.noise)
         return total(self.objective.earning(u, w, self.noise), rounds)
+
+    def rank(self, u: Numbers, w: Numbers, beta: Numbers) -> jax.Array:
+        """Return a number that orders the actions of a user as their values do: the value, or what is cheaper.
+
+        An expected lifetime h = 1/Ψ(z) at a level that is seen falls in z = (β − u)/√w alone, so −z will do.
+
+        Examples
+        --------
+        >>> import hrprob
+        >>> rules = hrprob.Problem().rules
+        >>> float(rules.rank(0.5, 4.0, -1.0)), bool(rules.value_of(0.75) == rules.value(0.5, 4.0, -1.0))
+        (0.75, True)
+        """
+        return -lifetime.standardise(u, w, beta) if self._ranks_by_gap else self.value(u, w, beta)
+
+    def value_of(self, rank: jax.Array) -> jax.Array:
+        """Return the value of an action of this :meth:`rank`."""
+        return self.noise.reciprocal_cdf(-rank) if self._ranks_by_gap else rank
+
+    @property
+    def _ranks_by_gap(self) -> bool:
+        return counts_rounds(self.objective) and self.satisfaction.seen
 
     @float64
     def round_cost(self, best: Number, value: Number, u: Numbers, w: Numbers, beta: Numbers) -> jax.Array:

@@ -19,6 +19,7 @@ from hrprob._core.types import PyTree
 from hrprob.lifetime import oracle
 from hrprob.problem.contexts.base import NormalVectors
 from hrprob.problem.problem import Problem
+from hrprob.problem.stay_rules import StayRules
 
 __all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "checked_arrivals", "noise_of_rounds"]
 
@@ -35,7 +36,8 @@ class Arrivals(NamedTuple):
     noise: jax.Array  # (users, rounds, trials) standardised noise of the first rounds
     mean: jax.Array  # (users, actions, trials) θ*ᵀx
     sd: jax.Array  # (users, actions, trials) √f(φ*ᵀx)
-    value: jax.Array  # (users, actions, trials)
+    rank: jax.Array  # (users, actions, trials) orders actions as their values do: ``StayRules.rank``
+    best_rank: jax.Array  # (users, trials) the oracle's
     best: jax.Array  # (users, trials) the oracle's value
 
     @classmethod
@@ -47,7 +49,7 @@ class Arrivals(NamedTuple):
             (),
             (BLOCK_OF_ROUNDS,),
             *[(actions,)] * 3,
-            (),
+            *[()] * 2,
         ]
         numbers = jax.ShapeDtypeStruct((users,), np.dtype(np.uint32))
         floats = [jax.ShapeDtypeStruct((users, *shape, trials), np.dtype(float)) for shape in inner]
@@ -64,8 +66,9 @@ def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Arr
     if isinstance(contexts, NormalVectors):
         shape = contexts.actions, problem.dimension
         drawn = bulk_normals(bulk_words(keys, numbers, Purpose.CONTEXTS, shape)), drawn
-    placed, mean, sd, value = _arrive(problem, drawn, beta, drift)
-    return Arrivals(jax.device_put(numbers), placed, beta, noise, mean, sd, value, _best(value))
+    placed, mean, sd, rank = _arrive(problem, drawn, beta, drift)
+    best = _best(problem.rules, rank)
+    return Arrivals(jax.device_put(numbers), placed, beta, noise, mean, sd, rank, *best)
 
 
 def checked_arrivals(
@@ -123,7 +126,7 @@ def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array 
 
 @program()
 def _arrive(problem: Problem, drawn: PyTree, beta: jax.Array, drift: PyTree) -> tuple[jax.Array, ...]:
-    """Return contexts, mean, standard deviation and value of every action."""
+    """Return contexts, mean, standard deviation and rank of every action."""
     if isinstance(problem.contexts, NormalVectors):
         shape = beta.shape[0], problem.contexts.actions, problem.dimension, beta.shape[1]
         drawn = widened(drawn[0].reshape(shape)), drawn[1]
@@ -136,14 +139,15 @@ def _arrive(problem: Problem, drawn: PyTree, beta: jax.Array, drift: PyTree) -> 
     variance = problem.link(_along(contexts, phi))
     # A bound that is met exactly can leave a variance of −1e-17.
     variance = jnp.maximum(variance, 0.0)
-    value = problem.value(mean, variance, beta[:, None])
-    return contexts, mean, jnp.sqrt(variance), value
+    rank = problem.rules.rank(mean, variance, beta[:, None])
+    return contexts, mean, jnp.sqrt(variance), rank
 
 
 @program()
-def _best(value: jax.Array) -> jax.Array:
-    """Return the oracle's values: in one program with the values, each of these would be computed again."""
-    return oracle(value, axis=1).value
+def _best(rules: StayRules, rank: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return rank and value of the best actions: in one program with the ranks, each of these would be computed again."""
+    best = oracle(rank, axis=1).value
+    return best, rules.value_of(best)
 
 
 def _along(contexts: jax.Array, weights: jax.Array) -> jax.Array:

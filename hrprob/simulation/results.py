@@ -243,7 +243,7 @@ def _counted(chunk: Chunk) -> slice:
 def _is_best(chunk: Chunk, places: np.ndarray, trials: np.ndarray, action: np.ndarray) -> np.ndarray:
     """Say which of the actions (places, trials) had the best value."""
     rows, columns = (chunk.warmup + places)[:, None], np.flatnonzero(trials)
-    # Only the chosen values are read: a copy of all would cost more than everything else that is recorded.
-    chosen = np.asarray(chunk.arrived.value)[rows, action, columns]
-    best: np.ndarray = np.asarray(chunk.arrived.best)[rows, columns]
+    # Only the chosen ranks are read: a copy of all would cost more than everything else that is recorded.
+    chosen = np.asarray(chunk.arrived.rank)[rows, action, columns]
+    best: np.ndarray = np.asarray(chunk.arrived.best_rank)[rows, columns]
     return chosen >= best

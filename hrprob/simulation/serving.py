@@ -131,8 +131,17 @@ def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, S
     length = _with_remainder(visit, stay.alive, stay.played, mean, sd)
     seen = _see(visit, action, stay._replace(alive=jnp.asarray(False), played=length), outcomes)
     learned = Learning(policy.update(learning.state, seen), learning.sample_size + stay.sampled)
-    cost = lifetime.pseudo_regret(arrival.best, arrival.value[action])
+    cost = lifetime.pseudo_regret(arrival.best, _value(visit, action))
     return learned, Served(action, length, cost), seen
+
+
+def _value(visit: Visit, action: jax.Array | slice) -> jax.Array:
+    """Return the value of an action or of several, which is exactly ``arrival.best`` where the action has the best rank."""
+    arrival = visit.arrival
+    rank = arrival.rank[action]
+    # The best value comes from another program, which may round the last bit in another way.
+    value = jnp.minimum(visit.rules.value_of(rank), arrival.best)
+    return jnp.where(rank == arrival.best_rank, arrival.best, value)
 
 
 def _noise(visit: Visit, rounds: int, start: jax.Array) -> jax.Array:
@@ -227,13 +236,14 @@ def _serve_by_round(visit: Visit, learning: Learning) -> tuple[Learning, Served]
 
     # Outside the loop, which then only adds: how a product and a sum are rounded together
     # depends on how many trials a block has.
-    costs = rules.round_cost(arrival.best, arrival.value, arrival.mean, arrival.sd**2, arrival.beta)
+    values = _value(visit, slice(None))
+    costs = rules.round_cost(arrival.best, values, arrival.mean, arrival.sd**2, arrival.beta)
     end = _play_rounds(visit, learning, choose, costs)
     # After the last recorded round the action is kept, and the expected rest of the cost is that
     # of a stay with one action.
     mean, sd = arrival.mean[end.action], arrival.sd[end.action]
     length = _with_remainder(visit, end.alive, end.played, mean, sd)
-    rest = rules.rest_cost(arrival.best, arrival.value[end.action], mean, sd * sd, arrival.beta)
+    rest = rules.rest_cost(arrival.best, _value(visit, end.action), mean, sd * sd, arrival.beta)
     return end.learning, Served(end.first, length, end.cost + jnp.where(end.alive, rest, 0.0))
 
 
