@@ -27,7 +27,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hrprob._core.compiled import program
 from hrprob._core.errors import check_count
 from hrprob._core.precision import double_precision
 
@@ -36,13 +35,14 @@ __all__ = [
     "MOST_TRIALS",
     "MOST_USERS",
     "WARMUP_USERS",
+    "Addresses",
     "Purpose",
     "Source",
-    "bulk_normals",
-    "bulk_words",
     "check_run",
+    "coarse_normals",
     "key_of",
     "key_of_data",
+    "normals",
     "threefry",
     "trial_keys",
     "widened",
@@ -107,8 +107,7 @@ class Source(NamedTuple):
 
     def normal(self, purpose: Purpose, shape: tuple[int, ...] = (), start: jax.Array | int = 0) -> jax.Array:
         """Return float64 standard normal numbers; the tail reaches to 8.1 standard deviations."""
-        symmetric = 2.0 * _in_one_to_two(*self.words(purpose, shape, start)) - 3.0
-        return math.sqrt(2.0) * lax.erf_inv(symmetric)
+        return normals(*self.words(purpose, shape, start))
 
     def coarse_normal(
         self, purpose: Purpose, shape: tuple[int, ...] = (), start: jax.Array | int = 0
@@ -119,7 +118,7 @@ class Source(NamedTuple):
         standard deviations.
         """
         word, _ = self.words(purpose, shape, start)
-        return widened(_single_erf_inv(word))
+        return widened(coarse_normals(word))
 
     def key(self, purpose: Purpose, index: int = 0) -> jax.Array:
         """Return a key for ``jax.random`` (inside ``vmap`` over users and trials only)."""
@@ -195,34 +194,32 @@ def threefry(
     return left, right
 
 
-def bulk_words(
-    keys: tuple[jax.Array, jax.Array], users: np.ndarray, purpose: Purpose, shape: tuple[int, ...]
-) -> jax.Array:
-    """Return the first words of :meth:`Source.words` with all axes after the users in one, (users, shape · trials).
+class Addresses(NamedTuple):
+    """The addresses of many numbers of each user, with all axes after the users in one: of :meth:`Source.words`.
 
     The trials are a short axis: vectors of a processor would be cut at its end, and what is left is computed one by one,
     which takes longer than the rest.
     """
-    trials, size = keys[0].shape[0], math.prod(shape)
-    one, two = (np.tile(np.asarray(word), size) for word in keys)
-    index = np.repeat(np.arange(size, dtype=np.uint32), trials) + np.uint32(int(purpose) << _INDEX_BITS)
-    return _threefry_of_users((one, two), index, users)
+
+    keys: tuple[np.ndarray, np.ndarray]  # two words, each (shape · trials,)
+    index: np.ndarray  # (shape · trials,)
+
+    @classmethod
+    def of(cls, keys: tuple[jax.Array, jax.Array], purpose: Purpose, shape: tuple[int, ...]) -> Addresses:
+        """Return the addresses of a purpose for every index of ``shape``."""
+        trials, size = keys[0].shape[0], math.prod(shape)
+        one, two = (np.tile(np.asarray(word), size) for word in keys)
+        index = np.repeat(np.arange(size, dtype=np.uint32), trials) + np.uint32(int(purpose) << _INDEX_BITS)
+        return cls((one, two), index)
+
+    def words(self, users: np.ndarray) -> tuple[jax.Array, jax.Array]:
+        """Return two random words at every address, each (users, shape · trials)."""
+        return threefry(self.keys, (self.index, users[:, None]))  # type: ignore[arg-type]
 
 
-@program()
-def _threefry_of_users(
-    keys: tuple[np.ndarray, np.ndarray], index: np.ndarray, users: np.ndarray
-) -> jax.Array:
-    return threefry(keys, (index, users[:, None]))[0]  # type: ignore[arg-type]
-
-
-@program()
-def bulk_normals(words: jax.Array) -> jax.Array:
-    """Return what :func:`widened` makes :meth:`Source.coarse_normal` of, from :func:`bulk_words`.
-
-    A program of its own: in one with the words, they take twice the time of both.
-    """
-    return _single_erf_inv(words)
+def normals(high: jax.Array, low: jax.Array) -> jax.Array:
+    """Return the standard normal numbers that :meth:`Source.normal` makes of two words each."""
+    return math.sqrt(2.0) * lax.erf_inv(2.0 * _in_one_to_two(high, low) - 3.0)
 
 
 def widened(values: jax.Array) -> jax.Array:
@@ -230,13 +227,14 @@ def widened(values: jax.Array) -> jax.Array:
     return values.astype(jnp.float64) * math.sqrt(2.0)
 
 
-def _single_erf_inv(word: jax.Array) -> jax.Array:
+def coarse_normals(word: jax.Array) -> jax.Array:
+    """Return what :func:`widened` makes :meth:`Source.coarse_normal` of, from the first words."""
     # The lowest bit is set: the numbers lie symmetrically about 1.5 and never reach 1.
     one_to_two = lax.bitcast_convert_type((word >> 9) | jnp.uint32(0x3F800001), jnp.float32)
     return lax.erf_inv(2 * one_to_two - 3)
 
 
 def _in_one_to_two(high: jax.Array, low: jax.Array) -> jax.Array:
-    # As in _single_erf_inv, the lowest bit is set so that neither end is reached.
+    # As in coarse_normals, the lowest bit is set so that neither end is reached.
     word = (high.astype(jnp.uint64) << 32) | low.astype(jnp.uint64)
     return lax.bitcast_convert_type((word >> 12) | jnp.uint64(0x3FF0000000000001), jnp.float64)

@@ -23,7 +23,7 @@ from hrprob._core.random_numbers import LARGEST_SEED, Source, trial_keys
 from hrprob._core.types import PyTree
 from hrprob.live.agent import Agent
 from hrprob.problem import Problem
-from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, checked_arrivals
+from hrprob.simulation.arrivals import checked_arrivals
 
 try:
     import gymnasium
@@ -100,7 +100,7 @@ class RenegingEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         self._place = self._user % _CHUNK
         self._user += 1
         self._played, self._present = 0, True
-        self._noise, self._levels = self._rounds(BLOCK_OF_ROUNDS)
+        self._noise, self._levels = self._rounds(self._arrived.noise.shape[1])
         return self._observation(), {"user": self._user}
 
     def step(self, action: np.int64) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, object]]:

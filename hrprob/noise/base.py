@@ -21,6 +21,7 @@ optional                    used for
 ``overshoot``               uniform levels that are redrawn, in closed form
 ``mean_reciprocal_cdf``     uniform levels that are hidden, in closed form
 ``normal_components``       normal levels that are redrawn, in closed form
+``of_words``                noise of many rounds at once, made of two random words of each round
 ``fourth_moment``           standard errors of variance estimates
 ``sums_suffice``            likelihood-ratio sets of a policy, from the sums over a stay
 ``sub_gaussian_scale``      confidence sets; by default integrated numerically (:mod:`hrprob.noise.sub_gaussian`)

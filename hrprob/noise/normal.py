@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from hrprob._core.precision import float64
-from hrprob._core.random_numbers import Purpose, Source
+from hrprob._core.random_numbers import Purpose, Source, normals
 from hrprob._core.types import Number
 from hrprob.noise.base import compiled, real, register
 from hrprob.noise.excess import excess_share
@@ -113,7 +113,11 @@ class Normal:
 
     def draw(self, source: Source, rounds: int, start: jax.Array | int = 0) -> jax.Array:
         """Return the noise of ``rounds`` rounds, from round ``start`` on (counted from 0)."""
-        return source.normal(Purpose.NOISE, (rounds,), start)
+        return self.of_words(*source.words(Purpose.NOISE, (rounds,), start))
+
+    def of_words(self, high: jax.Array, low: jax.Array) -> jax.Array:
+        """Return the noise of rounds from two random words of each."""
+        return normals(high, low)
 
 
 NORMAL = Normal()

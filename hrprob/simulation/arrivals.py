@@ -14,14 +14,17 @@ import numpy as np
 
 from hrprob._core.compiled import program
 from hrprob._core.errors import InvalidInput
-from hrprob._core.random_numbers import Purpose, Source, bulk_normals, bulk_words, widened
+from hrprob._core.random_numbers import Addresses, Purpose, Source, coarse_normals, widened
 from hrprob._core.types import PyTree
 from hrprob.lifetime import oracle
+from hrprob.noise import Noise
 from hrprob.problem.contexts.base import NormalVectors
+from hrprob.problem.levels import Satisfaction
+from hrprob.problem.levels.base import longest_stay
 from hrprob.problem.problem import Problem
 from hrprob.problem.stay_rules import StayRules
 
-__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "checked_arrivals", "noise_of_rounds"]
+__all__ = ["BLOCK_OF_ROUNDS", "Arrivals", "arrivals", "checked_arrivals", "noise_of_rounds", "rounds_in_bulk"]
 
 # Rounds whose noise is drawn in bulk. Few stays are longer; those draw the rest as they go.
 BLOCK_OF_ROUNDS = 16
@@ -33,7 +36,7 @@ class Arrivals(NamedTuple):
     users: jax.Array  # (users,) uint32, the number of each user, from 1
     contexts: jax.Array  # (users, actions, d, trials)
     beta: jax.Array  # (users, trials) the true level, seen or not
-    noise: jax.Array  # (users, rounds, trials) standardised noise of the first rounds
+    noise: jax.Array  # (users, rounds, trials) standardised noise of the first ``rounds_in_bulk``
     mean: jax.Array  # (users, actions, trials) θ*ᵀx
     sd: jax.Array  # (users, actions, trials) √f(φ*ᵀx)
     rank: jax.Array  # (users, actions, trials) orders actions as their values do: ``StayRules.rank``
@@ -47,7 +50,7 @@ class Arrivals(NamedTuple):
         inner: list[tuple[int, ...]] = [
             (actions, problem.dimension),
             (),
-            (BLOCK_OF_ROUNDS,),
+            (rounds_in_bulk(problem.satisfaction),),
             *[(actions,)] * 3,
             *[()] * 2,
         ]
@@ -56,16 +59,37 @@ class Arrivals(NamedTuple):
         return cls(numbers, *floats)  # type: ignore[arg-type]  # shapes stand for the arrays
 
 
+def rounds_in_bulk(levels: Satisfaction) -> int:
+    """Return of how many rounds of each stay the noise is drawn in bulk.
+
+    Examples
+    --------
+    >>> from hrprob.problem import InfiniteLevels, UniformLevels
+    >>> rounds_in_bulk(UniformLevels()), rounds_in_bulk(InfiniteLevels())
+    (16, 1)
+    """
+    return int(min(BLOCK_OF_ROUNDS, longest_stay(levels)))
+
+
 def arrivals(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> Arrivals:
     """Return these users of these trials.
 
     In several compiled steps: see :mod:`hrprob.problem.contexts` for why.
     """
     numbers, contexts = np.asarray(users, dtype=np.uint32), problem.contexts
-    drawn, beta, noise, drift = _draw(problem, keys, numbers)
+    rounds, trials = rounds_in_bulk(problem.satisfaction), keys[0].shape[0]
+    of_vectors = of_noise = None
     if isinstance(contexts, NormalVectors):
-        shape = contexts.actions, problem.dimension
-        drawn = bulk_normals(bulk_words(keys, numbers, Purpose.CONTEXTS, shape)), drawn
+        of_vectors = Addresses.of(keys, Purpose.CONTEXTS, (contexts.actions, problem.dimension))
+    if _in_bulk(problem.noise):
+        of_noise = Addresses.of(keys, Purpose.NOISE, (rounds,))
+    drawn, beta, noise, drift = _draw(problem, keys, numbers)
+    if of_vectors is not None or of_noise is not None:
+        vectors, flat = _normals(problem.noise, *_words(numbers, of_vectors, of_noise))
+        drawn = drawn if vectors is None else (vectors, drawn)
+        if flat is not None:
+            # A view in NumPy, which is another program otherwise.
+            noise = jax.device_put(np.asarray(flat).reshape(len(numbers), rounds, trials))
     placed, mean, sd, rank = _arrive(problem, drawn, beta, drift)
     best = _best(problem.rules, rank)
     return Arrivals(jax.device_put(numbers), placed, beta, noise, mean, sd, rank, *best)
@@ -103,7 +127,7 @@ def noise_of_rounds(
     (:mod:`hrprob._core.random_numbers`): the noise of a stay is drawn again, to the last bit.
     """
     noise, numbers = list(np.asarray(arrived.noise)[..., 0]), np.asarray(arrived.users)
-    for user in np.flatnonzero(rounds > BLOCK_OF_ROUNDS).tolist():
+    for user in np.flatnonzero(rounds > arrived.noise.shape[1]).tolist():
         # Drawn in powers of two, so that few shapes are compiled.
         size = 1 << int(rounds[user] - 1).bit_length()
         source = Source(keys, jnp.asarray(numbers[user : user + 1]))
@@ -111,9 +135,27 @@ def noise_of_rounds(
     return [noise[user][: int(number)] for user, number in enumerate(rounds)]
 
 
+def _in_bulk(noise: Noise) -> bool:
+    return hasattr(noise, "of_words")
+
+
+@program()
+def _words(users: np.ndarray, of_vectors: Addresses | None, of_noise: Addresses | None) -> PyTree:
+    """Return the random words of normal vectors and of noise, where they are made in bulk."""
+    vectors = None if of_vectors is None else of_vectors.words(users)[0]
+    return vectors, None if of_noise is None else of_noise.words(users)
+
+
+@program()
+def _normals(noise: Noise, vectors: jax.Array | None, words: tuple[jax.Array, jax.Array] | None) -> PyTree:
+    """Return normal vectors in single precision, and noise: in one program with the words, they take twice the time of both."""
+    coarse = None if vectors is None else coarse_normals(vectors)
+    return coarse, None if words is None else noise.of_words(*words)  # type: ignore[attr-defined]
+
+
 @program()
 def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array | np.ndarray) -> PyTree:
-    """Return what contexts need beside normal vectors, levels, noise, and what a drift of the truth needs."""
+    """Return what contexts need beside normal vectors, levels, noise unless in bulk, and what a drift of the truth needs."""
     source, contexts = Source(keys, jnp.asarray(users)), problem.contexts
     drawn: PyTree
     if isinstance(contexts, NormalVectors):
@@ -121,7 +163,10 @@ def _draw(problem: Problem, keys: tuple[jax.Array, jax.Array], users: jax.Array 
     else:
         drawn = contexts.draw(source, problem.dimension)
     drift = None if problem.drift is None else problem.drift.draw(source, problem.dimension)
-    return drawn, problem.satisfaction.draw(source), problem.noise.draw(source, BLOCK_OF_ROUNDS), drift
+    noise = None
+    if not _in_bulk(problem.noise):
+        noise = problem.noise.draw(source, rounds_in_bulk(problem.satisfaction))
+    return drawn, problem.satisfaction.draw(source), noise, drift
 
 
 @program()

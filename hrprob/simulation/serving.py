@@ -25,6 +25,7 @@ from hrprob._core.random_numbers import Purpose, Source
 from hrprob._core.types import Integer, PyTree
 from hrprob.numerics.control_flow import once
 from hrprob.policies.base import Policy, Seen
+from hrprob.problem.levels.base import longest_stay
 from hrprob.problem.stay_rules import StayRules
 from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
 
@@ -101,7 +102,7 @@ def blank_seen(visit: Visit) -> Seen:
     """Return a ``Seen`` whose arrays have the shapes and types of those that ``serve`` returns."""
     zero = jnp.zeros(())
     stay = _Stay(jnp.asarray(True), zero, zero, zero, zero)
-    return _see(visit, jnp.zeros((), jnp.int32), stay, visit.arrival.noise)
+    return _see(visit, jnp.zeros((), jnp.int32), stay, jnp.zeros(BLOCK_OF_ROUNDS))
 
 
 def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, Seen]:
@@ -127,8 +128,12 @@ def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, S
     # Written out by rounds: each is a vector operation over the trials.
     for i, outcome in enumerate(outcomes):
         stay = _play_on(stay, outcome, _of_round(betas, i), quota)
-    stay = lax.while_loop(lambda stay: stay.alive & (stay.played < MOST_ROUNDS), extend, stay)
-    length = _with_remainder(visit, stay.alive, stay.played, mean, sd)
+    length, recorded = stay.played, len(arrival.noise)
+    if longest_stay(rules.satisfaction) > recorded:
+        stay = lax.while_loop(lambda stay: stay.alive & (stay.played < MOST_ROUNDS), extend, stay)
+        length = _with_remainder(visit, stay.alive, stay.played, mean, sd)
+    # Of one length everywhere; nobody looks at what comes after the stay.
+    outcomes = jnp.concatenate([outcomes, jnp.zeros(BLOCK_OF_ROUNDS - recorded)])
     seen = _see(visit, action, stay._replace(alive=jnp.asarray(False), played=length), outcomes)
     learned = Learning(policy.update(learning.state, seen), learning.sample_size + stay.sampled)
     cost = lifetime.pseudo_regret(arrival.best, _value(visit, action))

@@ -60,7 +60,7 @@ class NormalVectors:
     """Base of kinds that make contexts from standard normal vectors, one per action.
 
     A kind has ``arrange``, and ``draw_more`` if it needs other random numbers as well. The engine makes the vectors
-    in bulk (:func:`~hrprob._core.random_numbers.bulk_normals`), the same as those of :meth:`draw`.
+    in bulk (:class:`~hrprob._core.random_numbers.Addresses`), the same as those of :meth:`draw`.
     """
 
     kind: ClassVar[str]

@@ -9,6 +9,7 @@ A new kind of levels is one file: a class decorated with :func:`register`, on th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import ClassVar, Protocol, TypeVar, dataclass_transform
 
@@ -21,11 +22,14 @@ from hrprob._core.random_numbers import Source
 from hrprob._core.registry import Registry
 from hrprob.noise import Noise
 
-__all__ = ["LEVELS", "Satisfaction", "SeenLevels", "register", "users_and_trials"]
+__all__ = ["LEVELS", "Satisfaction", "SeenLevels", "longest_stay", "register", "users_and_trials"]
 
 
 class Satisfaction(Protocol):
-    """What the engine and the policies ask of a kind of satisfaction levels."""
+    """What the engine and the policies ask of a kind of satisfaction levels.
+
+    A kind under which no stay is longer than some number of rounds says so by ``longest_stay``; see :func:`longest_stay`.
+    """
 
     kind: ClassVar[str]
     seen: ClassVar[bool]
@@ -82,6 +86,18 @@ LEVELS: Registry[Satisfaction] = Registry(
 def register(kind: str, *, static: tuple[str, ...] = ()) -> Callable[[C], C]:
     """Make a class a kind of levels, as :meth:`hrprob._core.registry.Registry.register` does."""
     return LEVELS.register(kind, static=static)
+
+
+def longest_stay(levels: Satisfaction) -> float:
+    """Return a number of rounds that no stay exceeds; infinity, if the levels name none.
+
+    Examples
+    --------
+    >>> from hrprob.problem.levels import InfiniteLevels, UniformLevels
+    >>> longest_stay(InfiniteLevels()), longest_stay(UniformLevels())
+    (1.0, inf)
+    """
+    return float(getattr(levels, "longest_stay", math.inf))
 
 
 class SeenLevels:

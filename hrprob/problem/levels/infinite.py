@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
+from hrprob._core.precision import float64
 from hrprob._core.random_numbers import Source
+from hrprob.noise import Noise
 from hrprob.problem.levels.base import SeenLevels, register, users_and_trials
 
 __all__ = ["InfiniteLevels"]
@@ -26,6 +30,8 @@ class InfiniteLevels(SeenLevels):
     InfiniteLevels()
     """
 
+    longest_stay: ClassVar[int] = 1
+
     @property
     def support(self) -> tuple[float, float]:
         """Infinity, twice."""
@@ -34,3 +40,8 @@ class InfiniteLevels(SeenLevels):
     def draw(self, source: Source) -> jax.Array:
         """Return levels of shape (users, trials)."""
         return jnp.full(users_and_trials(source), jnp.inf)
+
+    @float64
+    def rounds(self, u: ArrayLike, w: ArrayLike, beta: ArrayLike, noise: Noise) -> jax.Array:
+        """Return 1; ``beta`` is not used."""
+        return jnp.ones(jnp.broadcast_shapes(jnp.shape(u), jnp.shape(w)))
