@@ -32,6 +32,8 @@ from hrprob.simulation.arrivals import BLOCK_OF_ROUNDS, Arrivals
 __all__ = ["MOST_ROUNDS", "Learning", "Served", "Visit", "blank_seen", "serve", "warm_up"]
 
 MOST_ROUNDS = 2**16
+# Rounds that are drawn at a time beyond those in bulk, for all trials as long as one needs them.
+ROUNDS_MORE = 4
 
 
 class Learning(NamedTuple):
@@ -113,18 +115,17 @@ def _serve_lazily(visit: Visit, learning: Learning) -> tuple[Learning, Served, S
     mean, sd = arrival.mean[action], arrival.sd[action]
     quota = policy.quota(learning.state, learning.sample_size, user, arrival.contexts[action])
 
-    def levels(played: jax.Array) -> jax.Array:
-        return rules.satisfaction.by_round(arrival.beta, source, BLOCK_OF_ROUNDS, played)
-
     def extend(stay: _Stay) -> _Stay:
         # In a loop over rounds, a third of the code: what comes here has drawn as many numbers, which take longer.
-        outcomes, betas = mean + sd * _noise(visit, BLOCK_OF_ROUNDS, stay.played), levels(stay.played)
+        outcomes = mean + sd * _noise(visit, ROUNDS_MORE, stay.played)
+        betas = rules.satisfaction.by_round(arrival.beta, source, ROUNDS_MORE, stay.played)
         return lax.fori_loop(
-            0, BLOCK_OF_ROUNDS, lambda i, stay: _play_on(stay, outcomes[i], _of_round(betas, i), quota), stay
+            0, ROUNDS_MORE, lambda i, stay: _play_on(stay, outcomes[i], _of_round(betas, i), quota), stay
         )
 
     nothing, outcomes = jnp.zeros(()), mean + sd * arrival.noise
-    stay, betas = _Stay(jnp.asarray(True), nothing, nothing, nothing, nothing), levels(nothing)
+    stay = _Stay(jnp.asarray(True), nothing, nothing, nothing, nothing)
+    betas = rules.satisfaction.by_round(arrival.beta, source, len(arrival.noise), nothing)
     # Written out by rounds: each is a vector operation over the trials.
     for i, outcome in enumerate(outcomes):
         stay = _play_on(stay, outcome, _of_round(betas, i), quota)
