@@ -202,19 +202,19 @@ class Addresses(NamedTuple):
     """
 
     keys: tuple[np.ndarray, np.ndarray]  # two words, each (shape · trials,)
-    index: np.ndarray  # (shape · trials,)
+    first: np.ndarray  # (shape · trials,) the first word of the counter: purpose and index
 
     @classmethod
     def of(cls, keys: tuple[jax.Array, jax.Array], purpose: Purpose, shape: tuple[int, ...]) -> Addresses:
         """Return the addresses of a purpose for every index of ``shape``."""
         trials, size = keys[0].shape[0], math.prod(shape)
         one, two = (np.tile(np.asarray(word), size) for word in keys)
-        index = np.repeat(np.arange(size, dtype=np.uint32), trials) + np.uint32(int(purpose) << _INDEX_BITS)
-        return cls((one, two), index)
+        index = np.repeat(np.arange(size, dtype=np.uint32), trials)
+        return cls((one, two), index + np.uint32(int(purpose) << _INDEX_BITS))
 
     def words(self, users: np.ndarray) -> tuple[jax.Array, jax.Array]:
         """Return two random words at every address, each (users, shape · trials)."""
-        return threefry(self.keys, (self.index, users[:, None]))  # type: ignore[arg-type]
+        return threefry(self.keys, (self.first, users[:, None]))  # type: ignore[arg-type]
 
 
 def normals(high: jax.Array, low: jax.Array) -> jax.Array:
