@@ -114,9 +114,11 @@ def test_rows_of_an_action_that_is_hardly_ever_served_are_kept(monkeypatch):
     assert int(first.used) == 64
     assert int(first.past.rows) == ROWS - 64
     assert int(again.past.rows) == 2 * ROWS - 64
-    # At the mode nothing is lost, whatever is summarised.
-    np.testing.assert_allclose(folded.mean, normal.mean, atol=1e-6)
-    np.testing.assert_allclose(folded.factor, normal.factor, atol=1e-6)
+    # At the mode nothing is lost, whatever is summarised; a search ends within 0.003 standard deviations of it.
+    mean, factor = (np.asarray(leaf) for leaf in (normal.mean, normal.factor))
+    sd = np.sqrt(np.sum(factor**2, axis=1))
+    assert np.max(np.abs(np.asarray(folded.mean) - mean) / sd) < 0.005
+    np.testing.assert_allclose(folded.factor, factor, atol=1e-3 * sd.max())
 
 
 @pytest.mark.parametrize(("engine", "kept"), [("laplace", 64), ("smc", 192)])
