@@ -5,8 +5,9 @@ the rows so far whenever the number of users has grown by the factor ``refit``. 
 the fits depend on the number of users alone, so that all trials of a batch fit together and a
 user between two fits costs one draw only.
 
-A run of more than 131 072 users has no row for each: where the engine can do with a summary of older rows
-(``laplace``; :mod:`hrprob.estimation.posterior.past`), the state has bounded size. Other engines keep all rows.
+A run of more than 2048 users has no row for each: where the engine can do with a summary of older rows
+(``laplace``; :mod:`hrprob.estimation.posterior.memory`), the state has bounded size, and a fit bounded cost. Other engines
+keep all rows.
 
 Streaming engines (``laplace``, ``smc``) fit within the compiled run. For batch engines (``nuts``, ``svi``) the
 run pauses (``pauses``, ``fit_outside``). Between two fits the particles of ``smc`` take in
@@ -30,7 +31,8 @@ from hrprob._core.precision import double_precision
 from hrprob._core.records import record, set_frozen, set_later, with_fields
 from hrprob._core.types import AsWritten, PyTree
 from hrprob.estimation.posterior.engines import make_engine
-from hrprob.numerics.control_flow import once
+from hrprob.numerics.buffers import MemberRows
+from hrprob.numerics.control_flow import one_by_one
 from hrprob.observations import Data, Rounds, Stays, pad, rounds, stays
 from hrprob.policies import ledger
 from hrprob.policies.base import Seen
@@ -47,8 +49,9 @@ if TYPE_CHECKING:
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
 
-MOST_ROWS = 2**17
-"""Rows of data that a policy keeps, where its engine can do with a summary of older ones; see :mod:`.past`."""
+USERS_PER_FEATURE = 2**9
+"""Users whose rows a policy keeps, for each of d features and at least for four, where its engine can do with a summary of older
+ones (:mod:`.memory`): 2048 where d is 4. The error of a summary grows with d for a given number of users."""
 
 # Data for a batch engine are padded to this number of rows times a power of 8, so that a run of some
 # thousand users compiles one program.
@@ -60,7 +63,7 @@ class BayesState(NamedTuple):
 
     ledger: Ledger[Data]
     belief: PyTree  # of the engine
-    past: PyTree = None  # a summary of rows that are not kept, in long runs
+    memory: PyTree = None  # of users whose rows were given up, in long runs
 
 
 @record(static=("eager", "capacity", "warm_rows", "fold_after"))
@@ -137,7 +140,7 @@ class BayesLearner(Learner[BayesState]):
         priors.check_prior(self.prior, bound.target.setting)
         _check_engine(self.engine, bound.target)
         due = refit_times(self.warmup + users, refit, self.warmup)
-        most = MOST_ROWS // self._slots
+        most = USERS_PER_FEATURE * max(bound.known.dimension, 4)
         folds = self.engine.folds and users > most
         if folds:
             # The summary is made at the mode given all rows.
@@ -171,13 +174,12 @@ class BayesLearner(Learner[BayesState]):
             slots=self._slots,
             dimension=self.known.dimension,
         )
-        target = self.target
-        return BayesState(tables, self.engine.init(target), self._no_past(target))
+        return BayesState(tables, self.engine.init(self.target), self._no_memory(tables.rows))
 
-    def _no_past(self, target: PyTree) -> PyTree:
-        from hrprob.estimation.posterior import past
+    def _no_memory(self, rows: Data) -> PyTree:
+        from hrprob.estimation.posterior import memory
 
-        return None if self.fold_after is None else past.nothing(target)
+        return None if self.fold_after is None else memory.nothing(rows)
 
     def update(self, state: BayesState, seen: Seen) -> BayesState:
         """Record what was seen; a streaming engine may change its belief at once."""
@@ -209,15 +211,23 @@ class BayesLearner(Learner[BayesState]):
 
     def _fold(self, state: BayesState, tables: PyTree, due: jax.Array, full: jax.Array) -> BayesState:
         """Return the state refitted where it is due, and with the rows summarised where there is no room for more."""
-        from hrprob.estimation.posterior import past
+        from hrprob.estimation.posterior import memory
 
-        belief = self.engine.refresh(past.after(self.target, state.past), tables, state.belief, due)
+        earlier = state.memory
+        target = with_fields(self.target, past=earlier.past)
+        tables = [*tables, (earlier.kept, earlier.used)]
+        belief = self.engine.refresh(target, tables, state.belief, due)
 
-        def fold(earlier: PyTree) -> PyTree:
-            # Warm-up users have a table of their own, which is kept.
-            return past.fold(self.target, earlier, tables[:1], self.engine.mode(belief))
+        def fold(earlier: PyTree, given: tuple[Target, PyTree], rows: MemberRows) -> PyTree:
+            target, belief = given
+            mode, covariance = self.engine.mode(belief), self.engine.covariance(belief)
+            return memory.add(target, earlier, rows.read(0, self.capacity), mode, covariance)
 
-        return state._replace(belief=belief, past=once(full, fold, state.past))
+        # Warm-up users have a table of their own, which is kept.
+        given = self.target, belief
+        return state._replace(
+            belief=belief, memory=one_by_one(full, fold, earlier, given, [state.ledger.rows])
+        )
 
     def quota(
         self, state: BayesState, sample_size: jax.Array, user: jax.Array, context: jax.Array

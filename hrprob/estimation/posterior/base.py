@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Generic, Self, cast
 
 import jax
@@ -77,8 +77,8 @@ class Engine(abc.ABC, Generic[State]):
         Whether diagnostics compare the other engines with it: its draws follow the posterior itself, up to
         Monte Carlo error, where its chains have converged.
     folds : bool
-        Whether a summary of older rows (:mod:`.past`) will do, taken at the belief's ``mode``: then a policy keeps
-        a bounded number of rows.
+        Whether a summary of older rows (:mod:`.memory`) will do, taken at the belief's ``mode`` and by its
+        ``covariance``: then a policy keeps a bounded number of rows.
     tempers : bool
         Whether it follows a target's ``temper``, a power of the likelihood.
     replicates : int
@@ -200,6 +200,10 @@ class StreamingEngine(Engine[State]):
         """Return the mode z (2d,) of a belief, where the engine ``folds``."""
         raise NotImplementedError(f"beliefs of {type(self).__name__} have no mode")
 
+    def covariance(self, belief: State) -> jax.Array:
+        """Return the covariance of z (2d, 2d) of a belief, where the engine ``folds``."""
+        raise NotImplementedError(f"beliefs of {type(self).__name__} have no covariance")
+
     def needs_refit(self, belief: State) -> bool | jax.Array:
         """Return whether the belief must be refitted before the number of users has grown by ``refit``."""
         return False
@@ -208,8 +212,15 @@ class StreamingEngine(Engine[State]):
         """Return the belief, refitted where it is ``due``."""
         return once(due, lambda belief: self.fit(target, tables, belief), belief)
 
-    def fit_one_by_one(self, target: Target, tables: Tables, belief: State, due: jax.Array) -> State:
-        """Return the belief, refitted where it is ``due``; in a batch of trials one after another.
+    def fit_one_by_one(
+        self,
+        target: Target,
+        tables: Tables,
+        belief: State,
+        due: jax.Array,
+        fitted: Callable[[Target, Tables, State], State] | None = None,
+    ) -> State:
+        """Return the belief, refitted where it is ``due``, by ``fit`` or by ``fitted``; in a batch of trials one after another.
 
         For engines whose ``fit`` reads its rows by :func:`~hrprob.numerics.row_sums.sum_over_rows` alone: the program is that
         of one trial, and every trial takes as many steps as it needs.
@@ -217,7 +228,7 @@ class StreamingEngine(Engine[State]):
 
         def fit(belief: State, given: tuple[Target, list[Integer]], *columns: MemberRows) -> State:
             target, rows = given
-            return self.fit(target, list(zip(columns, rows, strict=True)), belief)  # type: ignore[arg-type]
+            return (fitted or self.fit)(target, list(zip(columns, rows, strict=True)), belief)  # type: ignore[arg-type]
 
         given = target, [rows for _, rows in tables]
         return one_by_one(due, fit, belief, given, [data for data, _ in tables])

@@ -99,6 +99,10 @@ class Laplace(NormalBelief, StreamingEngine):
         """Return the mode z (2d,)."""
         return belief.mode
 
+    def covariance(self, belief: Normal) -> jax.Array:
+        """Return the covariance of z (2d, 2d)."""
+        return belief.factor @ belief.factor.T
+
     def refresh(self, target: Target, tables: Tables, belief: Normal, due: jax.Array) -> Normal:
         """Return the approximation, refitted where it is ``due``."""
         return self.fit_one_by_one(target, tables, belief, due)
@@ -109,7 +113,8 @@ class Laplace(NormalBelief, StreamingEngine):
         # In many dimensions hardly any point has weight, and the result would never be used.
         if self.points <= 2 * _LEAST_EFFECTIVE * target.size:
             return normal
-        rows = sum((jnp.asarray(rows) for _, rows in tables), jnp.zeros((), jnp.int32))
+        earlier = jnp.zeros((), jnp.int32) if target.past is None else target.past.rows
+        rows = sum((jnp.asarray(rows) for _, rows in tables), earlier)
         return once(rows <= self.few, lambda normal: refine(target, tables, normal, self.points), normal)
 
 

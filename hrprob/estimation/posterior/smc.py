@@ -20,7 +20,8 @@ ones. Then the particles as they were at the last move are tempered to the poste
 instead: the target is q^{1−τ}p^τ, with q the normal distribution of those particles and τ rising to 1,
 each time as far as leaves an effective sample size of a quarter [2]_.
 
-A move costs as much as thousands of users, so in a batch of trials only those are moved that need it, one after
+The density of a particle at the data so far is that at the last move times what the rows since have added, so a
+move evaluates proposals alone. A move costs as much as thousands of users, so in a batch of trials only those are moved that need it, one after
 another.
 
 References
@@ -50,7 +51,6 @@ from hrprob.estimation.posterior.engines import register
 from hrprob.estimation.posterior.resampling import effective_size, largest_power, systematic
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Data
-from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import cholesky, inverse_of
 from hrprob.numerics.products import contract
 from hrprob.observations import Tables
@@ -80,6 +80,12 @@ class Cloud(NamedTuple):
     log_weight: jax.Array  # (particles,)
     given: smc_integrated.Given | smc_joint.Given  # per particle: a `Given` of smc_integrated or smc_joint
     key: jax.Array  # (2,) uint32, of the next move
+    base: jax.Array  # (particles,) ln p given all rows so far is base + log_weight, up to a constant
+
+    @property
+    def value(self) -> jax.Array:
+        """The log density of each particle given all rows so far, up to a constant that they share."""
+        return self.base + self.log_weight
 
 
 class _Normal(NamedTuple):
@@ -106,7 +112,6 @@ class _Bridge(NamedTuple):
     """Particles that are tempered towards a posterior."""
 
     cloud: Cloud
-    value: jax.Array  # (particles,) ln p of each
     power: jax.Array  # () τ
     steps: jax.Array  # () int
 
@@ -154,7 +159,8 @@ class SMC(StreamingEngine):
         """Return particles from the prior."""
         by_place, by_moves = jax.random.split(jax.random.key(0) if key is None else key)
         z, given = _serving(target).start(target, by_place, self.particles)
-        return Cloud(z, jnp.zeros(self.particles), given, jax.random.key_data(by_moves))
+        base, _ = _serving(target).posterior(target, [], z)
+        return Cloud(z, jnp.zeros(self.particles), given, jax.random.key_data(by_moves), base)
 
     def absorb(self, target: Target, belief: Cloud, row: Data) -> Cloud:
         """Return the particles after one more row of data, without an axis of rows."""
@@ -164,48 +170,59 @@ class SMC(StreamingEngine):
     def refresh(self, target: Target, tables: Tables, belief: Cloud, due: jax.Array) -> Cloud:
         """Return the particles moved where few have weight, and where it is ``due`` unless many have; else as they are."""
         many = effective_size(belief.log_weight) > _ENOUGH_SHARE * self.particles
-        return self.fit_one_by_one(target, tables, belief, (due & ~many) | self.needs_refit(belief))
+        due = (due & ~many) | self.needs_refit(belief)
+        return self.fit_one_by_one(target, tables, belief, due, self._refitted)
 
     def fit(self, target: Target, tables: Tables, start: Cloud) -> Cloud:
         """Return the particles resampled and moved, given all rows: pairs of data and rows in use."""
+        value, given = _serving(target).posterior(target, tables, start.z)
+        return self._refitted(target, tables, start._replace(base=value - start.log_weight, given=given))
+
+    def _refitted(self, target: Target, tables: Tables, start: Cloud) -> Cloud:
+        """Return what :meth:`fit` does of particles that have taken in all of the rows, whose densities are known."""
         far = effective_size(start.log_weight) < _FEW_SHARE * self.particles
         before = _Normal.of(start.z, jnp.full(self.particles, 1.0 / self.particles))
 
         def move(now: _Bridge) -> _Bridge:
             # As far towards the posterior as leaves a sufficient effective sample size.
-            ahead = (1.0 - now.power) * (now.value - before.log_density(now.cloud.z))
+            ahead = (1.0 - now.power) * (now.cloud.value - before.log_density(now.cloud.z))
             part = jnp.where(now.steps < _MOST_STEPS - 1, largest_power(ahead, _LEAST_SHARE), 1.0)
             last = ~far | (part >= 1.0)
             power = jnp.where(last, 1.0, now.power + part * (1.0 - now.power))
             weight = jnp.where(far, part * ahead, now.cloud.log_weight)
-            moved, value = self._moved(target, tables, now.cloud._replace(log_weight=weight), power, before)
-            return _Bridge(moved, value, power, now.steps + 1)
+            return _Bridge(
+                self._moved(target, tables, now.cloud, weight, power, before), power, now.steps + 1
+            )
 
-        value = once(
-            far,
-            lambda _: _serving(target).posterior(target, tables, start.z)[0],
-            jnp.zeros_like(start.log_weight),
-        )
-        first = _Bridge(start, value, jnp.zeros(()), jnp.zeros((), jnp.int32))
+        first = _Bridge(start, jnp.zeros(()), jnp.zeros((), jnp.int32))
         return lax.while_loop(lambda now: now.power < 1.0, move, first).cloud
 
     def _moved(
-        self, target: Target, tables: Tables, start: Cloud, power: jax.Array, before: _Normal
-    ) -> tuple[Cloud, jax.Array]:
-        """Return the particles resampled and moved, and ln p of each.
+        self,
+        target: Target,
+        tables: Tables,
+        start: Cloud,
+        log_weight: jax.Array,
+        power: jax.Array,
+        before: _Normal,
+    ) -> Cloud:
+        """Return the particles resampled by these weights and moved.
 
         They are moved against the posterior to this power, times ``before`` to what is left of 1.
         """
         n, size = start.z.shape
         serving = _serving(target)
         # All trials start with the same key; their weights, which depend on their data, make the keys differ.
-        key = key_of_data(start.key, start.log_weight[:2])
+        key = key_of_data(start.key, log_weight[:2])
         by_pick, by_moves, after = jax.random.split(key, 3)
-        weight = jax.nn.softmax(start.log_weight)
+        weight = jax.nn.softmax(log_weight)
         # Where few particles have much weight, tempered weights let the others count for the moments too.
-        tempered = jax.nn.softmax(largest_power(start.log_weight, _LEAST_SHARE) * start.log_weight)
+        tempered = jax.nn.softmax(largest_power(log_weight, _LEAST_SHARE) * log_weight)
         here = _Normal.of(start.z, tempered)
-        picked = start.z[systematic(jax.random.uniform(by_pick), weight, n)]
+        pick = systematic(jax.random.uniform(by_pick), weight, n)
+        # What is known of each particle. The density is the sum of what the rows added since it was computed from all rows,
+        # at the last accepted step: rounding adds up over a few moves, to less than 1e-9.
+        z, value, given = jax.tree.map(lambda leaf: leaf[pick], (start.z, start.value, start.given))
 
         def move(number: jax.Array, now: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
             z, aim, value, rest = now
@@ -215,7 +232,6 @@ class SMC(StreamingEngine):
             there = jnp.where(
                 independent, here.mean + _WIDER * noise, z + (2.38 / jnp.sqrt(1.0 * size)) * noise
             )
-            there = jnp.where(number == 0, z, there)
             value_there, rest_there = serving.posterior(target, tables, there)
             aim_there = power * value_there + (1.0 - power) * before.log_density(there)
             back = (here.log_density(z) - here.log_density(there)) / _WIDER**2
@@ -227,11 +243,9 @@ class SMC(StreamingEngine):
                 (z, aim, value, rest),
             )
 
-        # The first step proposes the particles as they are and is always accepted: it evaluates their densities.
-        unknown = jnp.full(n, -jnp.inf)
-        unseen = (picked, unknown, unknown, start.given)
-        z, _, value, given = lax.fori_loop(0, (self.moves or _MOVES) + 1, move, unseen)
-        return Cloud(z, jnp.zeros(n), given, jax.random.key_data(after)), value
+        aim = power * value + (1.0 - power) * before.log_density(z)
+        z, _, value, given = lax.fori_loop(1, (self.moves or _MOVES) + 1, move, (z, aim, value, given))
+        return Cloud(z, jnp.zeros(n), given, jax.random.key_data(after), value)
 
     def draw(self, target: Target, belief: Cloud, key: jax.Array, scale: Number = 1.0) -> jax.Array:
         """Return one draw of z, its distance from the mean of z multiplied by ``scale``."""

@@ -38,7 +38,7 @@ from hrprob.models.base import normal_given_phi
 from hrprob.models.priors.base import has_theta_precision, theta_precision
 from hrprob.numerics.control_flow import once
 from hrprob.numerics.factors import cholesky, inverse_of
-from hrprob.numerics.logarithm import log
+from hrprob.numerics.logarithm import log, log_and_reciprocal
 from hrprob.numerics.products import contract
 from hrprob.observations import Stays, Tables
 
@@ -106,7 +106,8 @@ def posterior(target: Target, tables: Tables, z: jax.Array) -> tuple[jax.Array, 
         x = data.x.T  # with the rows last, sums and products are vector instructions over them
         w = target.setting.variance(phi @ x)  # (particles, rows)
         weighted = [data.squares[None], data.total * x, data.rounds * x[one] * x[other]]
-        return _Sums(log(w) @ data.rounds, (1.0 / w) @ jnp.concatenate(weighted).T)
+        log_w, precision = log_and_reciprocal(w)
+        return _Sums(log_w @ data.rounds, precision @ jnp.concatenate(weighted).T)
 
     for data, rows in tables:
         capacity = jax.tree.leaves(data)[0].shape[0]

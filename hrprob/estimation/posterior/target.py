@@ -24,7 +24,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from hrprob._core.records import record
-from hrprob._core.types import Number
+from hrprob._core.types import Number, PyTree
+from hrprob.estimation.posterior.past import Past, triples
 from hrprob.models import Model, Setting, priors
 from hrprob.models.priors.balls import BallConstraint
 from hrprob.noise.base import compiled
@@ -52,7 +53,8 @@ class Curve(NamedTuple):
 class Target:
     """The posterior that engines approximate: an outcome model, a prior, and the setting of both.
 
-    ``temper`` is a power of the likelihood, which engines follow that say so (``tempers``).
+    ``temper`` is a power of the likelihood, which engines follow that say so (``tempers``). ``past`` stands for rows that
+    are no longer there, where an engine ``folds``.
     """
 
     model: Model
@@ -60,6 +62,7 @@ class Target:
     setting: Setting
     # None leaves the likelihood as it is, at no cost: no program multiplies by 1.
     temper: Number | None = None
+    past: Past | None = None
 
     @property
     def size(self) -> int:
@@ -111,9 +114,7 @@ class Target:
         """Return ln p(z) up to a constant, for one z (2d,), from all rows at once."""
         theta, phi = self.coefficients(z)
         likelihood = jnp.sum(self.model.log_likelihood(theta, phi, data, self.setting))
-        return (
-            self.tempered(likelihood) + self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
-        )
+        return self.tempered(likelihood) + self._before_rows(theta, phi) - 0.5 * contract(z, z)
 
     def log_density_of_many(self, z: jax.Array, tables: Tables) -> jax.Array:
         """Return ln p(z) up to a constant, for many z (points, 2d), from the rows in use."""
@@ -125,12 +126,20 @@ class Target:
 
     def _density_at(self, z: jax.Array, tables: Tables) -> jax.Array:
         theta, phi = self.coefficients(z)
-        total = self.prior.log_tilt(theta, phi, self.setting) - 0.5 * contract(z, z)
+        total = self._before_rows(theta, phi) - 0.5 * contract(z, z)
         # One row per step: summing over several rows would compile to a scalar loop, six times as slow.
         for data, rows in tables:
             given = theta.T, phi.T
             total = total + sum_over_rows(self._row_at_points, data, rows, given, total, size=1)
         return total
+
+    def _before_rows(self, theta: jax.Array, phi: jax.Array) -> jax.Array:
+        """Return the prior's tilt and the log likelihood of earlier rows at θ and φ (..., d)."""
+        tilt = self._log_tilt(theta, phi)
+        if self.past is None:
+            return tilt
+        value = jnp.vectorize(lambda both: self.past.derivatives(both)[0], signature="(k)->()")
+        return tilt + value(jnp.concatenate([theta, phi], axis=-1))
 
     def _row_at_points(self, data: Data, theta: jax.Array, phi: jax.Array) -> jax.Array:
         """Return the log likelihood of the only row of ``data`` at θ and φ (d, points): vectors over the points."""
@@ -155,9 +164,29 @@ class Target:
         """
         theta, phi = self.coefficients(z)
         raw = self._tilt(theta, phi)
-        for data, rows in tables:
-            raw = jax.tree.map(jnp.add, raw, sum_over_rows(self._block_curve, data, rows, (theta, phi), raw))
+        if self.past is not None:
+            raw = jax.tree.map(jnp.add, raw, Curve(*self.past.derivatives(jnp.concatenate([theta, phi]))))
+        raw = self._with_rows(self._block_curve, raw, tables, (theta, phi))
         return raw, self.pull_back(raw, z)
+
+    def fold(self, tables: Tables, z: jax.Array) -> Past:
+        """Return a summary of all rows, those of ``past`` included, expanded at z (2d,), the mode given them."""
+        assert self.past is not None  # a target to fold into has one, of no rows at first
+        at = self.coefficients(z)
+        origin = jnp.concatenate(at)
+        curve = self._with_rows(self._block_curve, Curve(*self.past.derivatives(origin)), tables, at)
+        cubes = self._with_rows(self._block_cubes, self.past.cubes, tables, at)
+        rows = sum((jnp.asarray(rows, jnp.int32) for _, rows in tables), self.past.rows)
+        return Past(origin, curve.gradient, curve.hessian, cubes, rows)
+
+    @staticmethod
+    def _with_rows(
+        function: Callable[..., PyTree], start: PyTree, tables: Tables, arguments: tuple[PyTree, ...]
+    ) -> PyTree:
+        """Return ``start`` plus the sums of a function over the rows in use."""
+        for data, rows in tables:
+            start = jax.tree.map(jnp.add, start, sum_over_rows(function, data, rows, arguments, start))
+        return start
 
     def pull_back(self, raw: Curve, z: jax.Array) -> Curve:
         """Return the curve in z of a density whose curve in (θ, φ) is ``raw``."""
@@ -186,17 +215,37 @@ class Target:
                 * self.pull_back(raw._replace(gradient=raw.gradient + raw.hessian @ moved), z).hessian
             )
 
-        jacobian = jnp.zeros((2 * d, 2 * d))
-        for part, support in zip((slice(0, d), slice(d, 2 * d)), self.supports, strict=True):
-            jacobian = jacobian.at[part, part].set(support.derivatives(z[part], jnp.zeros(d))[0])
+        jacobian = self._jacobian(z)
         spread = jacobian @ covariance @ jacobian.T
         third = jax.grad(
             lambda both: jnp.sum(spread * jax.hessian(lambda b: self._log_tilt(b[:d], b[d:]))(both))
         )(origin)
-        for data, rows in tables:
-            third = third + sum_over_rows(self._block_third, data, rows, (theta, phi, spread), third)
+        if self.past is not None:
+            third = third + self.past.traced(spread)
+        third = self._with_rows(self._block_third, third, tables, (theta, phi, spread))
         # Forward mode: z is short, and the program of reverse mode would be twice as long.
         return jax.jacfwd(trace)(z) + jacobian.T @ third
+
+    def uncertainty(self, data: Data, z: jax.Array, covariance: jax.Array) -> jax.Array:
+        """Return how uncertain each row's distribution is, given the posterior's mode z and covariance.
+
+        It is the variance of the mean θᵀx in units of the variance w, and that of w in units of w².
+        """
+        d = self.setting.dimension
+        jacobian = self._jacobian(z)
+        spread = jacobian @ covariance @ jacobian.T
+        v = contract(data.x, self.coefficients(z)[1])
+        w, slope = jax.jvp(self.setting.variance, (v,), (jnp.ones_like(v),))
+        of_u, of_v = _quadratic_forms(data.x, jnp.stack([spread[:d, :d], spread[d:, d:]]))
+        return of_u / w + of_v * (slope / w) ** 2
+
+    def _jacobian(self, z: jax.Array) -> jax.Array:
+        """Return the derivatives of (θ, φ) by z."""
+        d = self.setting.dimension
+        jacobian = jnp.zeros((2 * d, 2 * d))
+        for part, support in zip((slice(0, d), slice(d, 2 * d)), self.supports, strict=True):
+            jacobian = jacobian.at[part, part].set(support.derivatives(z[part], jnp.zeros(d))[0])
+        return jacobian
 
     def _log_tilt(self, theta: jax.Array, phi: jax.Array) -> jax.Array:
         return self.prior.log_tilt(theta, phi, self.setting)
@@ -246,6 +295,19 @@ class Target:
         by_u = jax.jvp(weighted, (u, v), (one, zero))[1]
         by_v = jax.jvp(weighted, (u, v), (zero, one))[1]
         return (jnp.stack([by_u, by_v]) @ x).reshape(2 * d)
+
+    def _block_cubes(self, data: Data, theta: jax.Array, phi: jax.Array) -> jax.Array:
+        """Return the third derivatives of the rows, as :class:`~hrprob.estimation.posterior.past.Past` has them."""
+        u, v = contract(data.x, theta), contract(data.x, phi)
+
+        def twice(u: jax.Array, v: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+            return _two_derivatives(self._of_row(data), u, v)[2]
+
+        one, zero = jnp.ones_like(u), jnp.zeros_like(u)
+        uuu, uuv, _ = jax.jvp(twice, (u, v), (one, zero))[1]
+        _, uvv, vvv = jax.jvp(twice, (u, v), (zero, one))[1]
+        first, second, third = (data.x[:, of] for of in triples(data.x.shape[1])[0])
+        return jnp.stack([uuu, uuv, uvv, vvv]) @ (first * second * third)
 
 
 def _weighted_products(x: jax.Array, weights: jax.Array) -> jax.Array:

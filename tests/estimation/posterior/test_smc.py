@@ -27,7 +27,10 @@ def test_smc_moves_only_the_trials_with_few_effective_particles(target):
         cloud = engine.init(target)
         even, uneven = jnp.zeros(16), jnp.zeros(16).at[3].set(30.0)
         seven = jnp.zeros(16).at[:7].set(30.0)
-        clouds = [cloud._replace(log_weight=weight) for weight in (even, uneven, seven)]
+        clouds = []
+        for data, weight in zip(sets, (even, uneven, seven), strict=True):
+            value, given = smc_integrated.posterior(target, [(data, 8)], cloud.z)
+            clouds.append(cloud._replace(log_weight=weight, base=value - weight, given=given))
         stack = lambda trees: jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *trees)  # noqa: E731
         refresh = jax.jit(lambda data, cloud, due: engine.refresh(target, [(data, 8)], cloud, due))
         every = lambda due: jax.vmap(refresh, (-1, -1, None), -1)(stack(sets), stack(clouds), due)  # noqa: E731
@@ -70,6 +73,8 @@ def test_smc_updates_agree_with_a_fit(prior, target, data):
         )
         apart = cloud.log_weight - (value + 0.5 * jnp.sum(cloud.z**2, axis=1) - tilt)
         assert np.ptp(np.asarray(apart)) < 1e-9
+        # The density that moves start from is what the rows have added to that of the prior.
+        assert np.ptp(np.asarray(cloud.value - value)) < 1e-9
 
 
 def test_particles_over_both_weigh_as_the_likelihood_says():
