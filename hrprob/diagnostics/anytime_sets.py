@@ -32,7 +32,7 @@ from hrprob.diagnostics.posterior_sets import posterior_sets
 from hrprob.diagnostics.printed_sets import printed_sets
 from hrprob.estimation import glse
 from hrprob.estimation.likelihood_ratio import region
-from hrprob.estimation.likelihood_ratio.paths import log_ratio_paths
+from hrprob.estimation.likelihood_ratio.paths import paths_of
 from hrprob.estimation.likelihood_ratio.predictives import make_predictive
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, make_model, make_prior
@@ -154,11 +154,16 @@ def _compare(
     seed: int,
     prior: AsWritten,
 ) -> _Found:
-    stays = Stays(*(np.asarray(leaf) for leaf in block.stays))  # type: ignore[arg-type]
+    stays = _padded(block.stays, wanted)
     model, setting = make_model("gaussian"), Setting.of(problem)
-    paths = log_ratio_paths(_PREDICTIVE, stays, model, setting, *block.truths)
-    bound = HRUCB(radius="calibrated", delta=delta, ridge=_RIDGE).bind(problem, stays.rounds.shape[1])
-    error, calibrated = (np.asarray(leaf) for leaf in _glse_along(bound, stays, block.truths.phi))
+    log_q = np.asarray(make_predictive(_PREDICTIVE).absorb_sets(stays, model, setting))
+    paths = paths_of(log_q, stays, model, setting, *block.truths)
+    rows = block.played.shape[1]
+    bound = HRUCB(radius="calibrated", delta=delta, ridge=_RIDGE).bind(problem, rows)
+    error, calibrated = (
+        np.pad(leaf, [(0, 0), (0, paths.rounds.shape[1] - rows)], mode="edge")
+        for leaf in _glse_along(bound, block.stays, block.truths.phi)
+    )
     printed = printed_sets(problem, _RIDGE, None)
     rho = np.asarray(jax.jit(printed["paper"].rho_simultaneous)(np.maximum(paths.rounds, 1.0), delta))
     inside = np.stack([paths.log_ratio <= -math.log(delta), error <= rho, error <= calibrated])
@@ -174,11 +179,12 @@ def _compare(
     own = np.full((2, *at.shape), np.nan)
     wide = np.full(at.shape, np.nan)
     if fits:
-        radii = np.stack([pick(rho)[0]] * 2, axis=1)[:, :, None]  # the posterior's mass in them is not used
+        # The posterior's mass in them is not used; they have the shape of the other section's, and so its program.
+        radii = np.broadcast_to(pick(rho)[0][:, None, None], (len(wanted), 2, len(printed)))
         posterior = posterior_sets(block, target, radii, delta, _RIDGE, wanted, fits, seed)
         own[0, :fits], own[1, :fits] = posterior.ellipsoid[..., 0], posterior.radius[..., 0]
-        log_q = np.asarray(make_predictive(_PREDICTIVE).absorb_sets(_some(stays, fits), model, setting))
-        radius = _radii(_padded(_some(stays, fits)), at[:fits] + 1, np.cumsum(log_q, axis=1), delta, setting)
+        log_q = np.cumsum(log_q[:fits], axis=1)
+        radius = _radii(_some(stays, fits), at[:fits] + 1, log_q, delta, setting)
         wide[:fits] = np.where(reached[:fits], np.asarray(radius), np.nan)
     always = np.where(
         np.isnan(own[0]), np.nan, np.logical_and.accumulate(np.nan_to_num(own[0], nan=1.0) > 0, axis=1)
@@ -195,10 +201,16 @@ def _some(stays: Stays, sets: int) -> Stays:
     return Stays(*(leaf[:sets] for leaf in stays))
 
 
-def _padded(stays: Stays) -> Stays:
-    """Return data sets with empty rows added, as sums over blocks of rows need them."""
-    missing = capacity_for(stays.rounds.shape[1]) - stays.rounds.shape[1]
-    return jax.tree.map(lambda leaf: np.pad(leaf, [(0, 0), (0, missing)] + [(0, 0)] * (leaf.ndim - 2)), stays)
+def _padded(stays: Stays, wanted: np.ndarray) -> Stays:
+    """Return data sets with empty rows added, so that those of both designs and of all blocks have one shape.
+
+    Every shape is several programs of its own, and empty rows change nothing.
+    """
+    leaves = [np.asarray(leaf) for leaf in stays]
+    rows = leaves[1].shape[1]
+    missing = capacity_for(1 << (max(rows, int(wanted[-1])) - 1).bit_length()) - rows
+    wide = (np.pad(leaf, [(0, 0), (0, missing)] + [(0, 0)] * (leaf.ndim - 2)) for leaf in leaves)
+    return Stays(*wide)  # type: ignore[arg-type]
 
 
 @jax.jit

@@ -19,6 +19,7 @@ from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Stays, pad
 from hrprob.numerics.factors import log_determinant, one_at_a_time
 from hrprob.numerics.products import contract, quadratic_form
+from hrprob.numerics.row_sums import sum_over_rows
 from hrprob.problem.links.base import as_affine
 from hrprob.simulation.data_sets import DataSets
 
@@ -27,8 +28,8 @@ __all__ = ["PosteriorSets", "posterior_sets"]
 _inverse = one_at_a_time(jnp.linalg.inv)
 
 _DRAWS = 400
-# Rows of users that the buffer has room for: two sizes only, for each compiles a program of its own.
-_SMALL = 4096
+# Rows of users that the buffer has room for: the same two sizes for every design, for each compiles a program of its own.
+_SMALL, _LARGE = 4096, 2**17
 
 
 class PosteriorSets(NamedTuple):
@@ -83,7 +84,7 @@ def posterior_sets(
     def compare(cell: tuple[int, int]) -> PosteriorSets:
         number, size = cell
         rows = int(np.argmax(counts[number] >= wanted[size])) + 1
-        room = _SMALL if rows <= _SMALL else capacity_for(int(wanted[-1]))
+        room = _SMALL if rows <= _SMALL else max(_LARGE, capacity_for(rows))
         data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in block.stays))  # type: ignore[arg-type]
         truth = np.stack([block.truths.phi[number], block.truths.theta[number]])
         key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
@@ -110,6 +111,13 @@ def posterior_sets(
     return every
 
 
+def _sums(block: Stays) -> glse.Statistics:
+    """Return what the GLSE keeps of a block of rows."""
+    each = jax.vmap(functools.partial(glse.add, glse.empty(block.x.shape[1])))(*block)
+    sums: glse.Statistics = jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), each)
+    return sums
+
+
 @program()
 def _compare(
     engine: StreamingEngine,
@@ -126,8 +134,7 @@ def _compare(
     belief = engine.fit(target, [(data, rows)], engine.init(target))
     z = jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, _DRAWS))
     theta, phi = target.coefficients(z)
-    each = jax.vmap(functools.partial(glse.add, glse.empty(d)))(*data)
-    statistics = jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), each)
+    statistics = sum_over_rows(_sums, data, rows, (), jax.tree.map(jnp.asarray, glse.empty(d)))
     # There are no printed sets to compare with under any other link.
     estimate = glse.solve(statistics, ridge, as_affine(target.setting.link))
     shape = statistics.gram + ridge * jnp.eye(d)

@@ -90,7 +90,9 @@ def posteriors(
         The name of this step, for the runner.
     """
     sets, stops = data.x.shape[0], tuple(int(number) for number in users)
-    size = min(sets, _SETS_AT_ONCE, max(1, _ROWS_AT_ONCE // stops[-1]))
+    # Even batches waste the least on the last one.
+    batches = -(-sets // min(sets, _SETS_AT_ONCE, max(1, _ROWS_AT_ONCE // stops[-1])))
+    size = -(-sets // batches)
 
     def job(first: int) -> FitJob:
         # The last batch is filled up with copies of the last data set, so that all have one shape.
@@ -99,8 +101,8 @@ def posteriors(
         return FitJob(engine, target, batch, numbers, sets, stops, draws, seed)
 
     jobs = [job(first) for first in range(0, sets, size)]
-    batches = list((runner or SideBySide()).run(name, jobs, report))
-    return [jax.tree.map(lambda *leaves: np.concatenate(leaves), *one) for one in zip(*batches, strict=True)]
+    fitted = (runner or SideBySide()).run(name, jobs, report)
+    return [jax.tree.map(lambda *leaves: np.concatenate(leaves), *one) for one in zip(*fitted, strict=True)]
 
 
 class FitJob(NamedTuple):

@@ -337,17 +337,22 @@ def _play(
         if recorded.min() >= enough:
             break
     kept, beta = jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=1), *parts)
-    return DataSets(truths, kept.stay, beta, kept.played, kept.outcomes, *_fresh(true, keys, users, fresh))
+    drawn = _fresh(true, keys, users, fresh, schedule.chunk_size)
+    return DataSets(truths, kept.stay, beta, kept.played, kept.outcomes, *drawn)
 
 
-def _fresh(problem: Problem, keys: Keys, users: int, points: int) -> tuple[np.ndarray, np.ndarray]:
+def _fresh(
+    problem: Problem, keys: Keys, users: int, points: int, chunk_size: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the first context of ``points`` users who come after all others, and their levels."""
     sets = keys[0].shape[0]
     if points == 0:
         return np.zeros((sets, 0, problem.dimension)), np.zeros((sets, 0))
-    arrived = checked_arrivals(problem, keys, np.arange(users + 1, users + points + 1, dtype=np.uint32))
-    contexts = np.moveaxis(np.asarray(arrived.contexts)[:, 0], -1, 0)
-    return contexts, np.asarray(arrived.beta).T
+    # As many as make a chunk arrive, by the programs of the chunks before.
+    numbers = np.arange(users + 1, users + max(points, chunk_size) + 1, dtype=np.uint32)
+    arrived = checked_arrivals(problem, keys, numbers, points)
+    contexts = np.moveaxis(np.asarray(arrived.contexts)[:points, 0], -1, 0)
+    return contexts, np.asarray(arrived.beta)[:points].T
 
 
 def check_users(users: Iterable[int], data: DataSets) -> None:
