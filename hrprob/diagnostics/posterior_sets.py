@@ -11,9 +11,10 @@ import numpy as np
 
 from hrprob._core.compiled import program
 from hrprob._core.parallel import side_by_side
-from hrprob._core.types import Number
+from hrprob._core.types import Number, PyTree
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.base import StreamingEngine
+from hrprob.estimation.posterior.inference import ROOM, fit_at_once
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Stays, pad
@@ -28,8 +29,8 @@ __all__ = ["PosteriorSets", "posterior_sets"]
 _inverse = one_at_a_time(jnp.linalg.inv)
 
 _DRAWS = 400
-# Rows of users that the buffer has room for: the same two sizes for every design, for each compiles a program of its own.
-_SMALL, _LARGE = 4096, 2**17
+# Rows that the buffer of longer data sets has room for: the same for every design, as each size is a program of its own.
+_LARGE = 2**17
 
 
 class PosteriorSets(NamedTuple):
@@ -80,18 +81,21 @@ def posterior_sets(
     counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
     chosen = range(min(most, len(counts)))
     chosen_engine = Laplace() if engine is None else engine
+    start = chosen_engine.init(target)
 
     def compare(cell: tuple[int, int]) -> PosteriorSets:
         number, size = cell
         rows = int(np.argmax(counts[number] >= wanted[size])) + 1
-        room = _SMALL if rows <= _SMALL else max(_LARGE, capacity_for(rows))
+        room = ROOM if rows <= ROOM else max(_LARGE, capacity_for(rows))
         data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in block.stays))  # type: ignore[arg-type]
         truth = np.stack([block.truths.phi[number], block.truths.theta[number]])
         key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
+        wide = jax.tree.map(jnp.asarray, pad(data, room))
         compared = _compare(
             chosen_engine,
             target,
-            pad(data, room),
+            fit_at_once(chosen_engine, target, wide, rows, start),
+            wide,
             jnp.asarray(rows),
             jnp.asarray(truth),
             radii[size],
@@ -122,6 +126,7 @@ def _sums(block: Stays) -> glse.Statistics:
 def _compare(
     engine: StreamingEngine,
     target: Target,
+    belief: PyTree,
     data: Stays,
     rows: jax.Array,
     truth: jax.Array,
@@ -131,7 +136,6 @@ def _compare(
     key: jax.Array,
 ) -> PosteriorSets:
     d = data.x.shape[1]
-    belief = engine.fit(target, [(data, rows)], engine.init(target))
     z = jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, _DRAWS))
     theta, phi = target.coefficients(z)
     statistics = sum_over_rows(_sums, data, rows, (), jax.tree.map(jnp.asarray, glse.empty(d)))
