@@ -22,7 +22,7 @@ from hrprob.numerics.factors import log_determinant, one_at_a_time
 from hrprob.numerics.products import contract, quadratic_form
 from hrprob.numerics.row_sums import sum_over_rows
 from hrprob.problem.links.base import as_affine
-from hrprob.simulation.data_sets import DataSets
+from hrprob.simulation.truths import Truths
 
 __all__ = ["PosteriorSets", "posterior_sets"]
 
@@ -44,7 +44,8 @@ class PosteriorSets(NamedTuple):
 
 
 def posterior_sets(
-    block: DataSets,
+    stays: Stays,
+    truths: Truths,
     target: Target,
     radii: np.ndarray,
     delta: float,
@@ -58,8 +59,8 @@ def posterior_sets(
 
     Parameters
     ----------
-    block : DataSets
-        Data sets.
+    stays, truths : Stays, Truths
+        Data sets on the first axis of every leaf.
     target : Target
         The posterior: model, prior, setting.
     radii : ndarray
@@ -78,7 +79,7 @@ def posterior_sets(
     PosteriorSets
         With axes (sets, sizes) before those of each field; NaN where a data set does not reach a size.
     """
-    counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
+    counts = np.cumsum(np.asarray(stays.rounds), axis=1)
     chosen = range(min(most, len(counts)))
     chosen_engine = Laplace() if engine is None else engine
     start = chosen_engine.init(target)
@@ -87,8 +88,8 @@ def posterior_sets(
         number, size = cell
         rows = int(np.argmax(counts[number] >= wanted[size])) + 1
         room = ROOM if rows <= ROOM else max(_LARGE, capacity_for(rows))
-        data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in block.stays))  # type: ignore[arg-type]
-        truth = np.stack([block.truths.phi[number], block.truths.theta[number]])
+        data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in stays))  # type: ignore[arg-type]
+        truth = np.stack([truths.phi[number], truths.theta[number]])
         key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
         wide = jax.tree.map(jnp.asarray, pad(data, room))
         compared = _compare(
