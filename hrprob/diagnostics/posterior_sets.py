@@ -11,7 +11,7 @@ import numpy as np
 
 from hrprob._core.compiled import program
 from hrprob._core.parallel import side_by_side
-from hrprob._core.types import Number, PyTree
+from hrprob._core.types import Integer, Number, PyTree
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.base import StreamingEngine
 from hrprob.estimation.posterior.inference import ROOM, fit_at_once
@@ -96,8 +96,7 @@ def posterior_sets(
             chosen_engine,
             target,
             fit_at_once(chosen_engine, target, wide, rows, start),
-            wide,
-            jnp.asarray(rows),
+            _statistics(wide, rows),
             jnp.asarray(truth),
             radii[size],
             delta,
@@ -124,22 +123,26 @@ def _sums(block: Stays) -> glse.Statistics:
 
 
 @program()
+def _statistics(data: Stays, rows: Integer) -> glse.Statistics:
+    """Return what the GLSE keeps of the first rows."""
+    return sum_over_rows(_sums, data, rows, (), jax.tree.map(jnp.asarray, glse.empty(data.x.shape[1])))
+
+
+@program()
 def _compare(
     engine: StreamingEngine,
     target: Target,
     belief: PyTree,
-    data: Stays,
-    rows: jax.Array,
+    statistics: glse.Statistics,
     truth: jax.Array,
     radii: jax.Array,
     delta: Number,
     ridge: Number,
     key: jax.Array,
 ) -> PosteriorSets:
-    d = data.x.shape[1]
+    d = statistics.gram.shape[0]
     z = jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, _DRAWS))
     theta, phi = target.coefficients(z)
-    statistics = sum_over_rows(_sums, data, rows, (), jax.tree.map(jnp.asarray, glse.empty(d)))
     # There are no printed sets to compare with under any other link.
     estimate = glse.solve(statistics, ridge, as_affine(target.setting.link))
     shape = statistics.gram + ridge * jnp.eye(d)
