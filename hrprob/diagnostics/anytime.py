@@ -83,7 +83,8 @@ class Anytime(Diagnostic[AnytimeResult]):
         if why:
             return AnytimeResult({}, why)
         most = min(sizes.rounds, _MOST_ROUNDS)
-        planned = designs(study.problem, most, sizes.design_users, study.hr_ucb, study.thompson)
+        # As long as in the other section, though played up to `most` rounds only: by the same programs.
+        planned = designs(study.problem, sizes.rounds, sizes.design_users, study.hr_ucb, study.thompson)
         sets = {}
         for name in _DESIGNS:
             design = planned[name]

@@ -16,7 +16,7 @@ the stated sizes only, the other sets after every user from the first size on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -32,7 +32,7 @@ from hrprob.diagnostics.posterior_sets import posterior_sets
 from hrprob.diagnostics.printed_sets import printed_sets
 from hrprob.estimation import glse
 from hrprob.estimation.likelihood_ratio import region
-from hrprob.estimation.likelihood_ratio.paths import log_ratio_paths
+from hrprob.estimation.likelihood_ratio.paths import paths_of
 from hrprob.estimation.likelihood_ratio.predictives import make_predictive
 from hrprob.estimation.posterior.target import Target
 from hrprob.models import Setting, make_model, make_prior
@@ -106,8 +106,7 @@ def compare_promises(
     """
     wanted = sample_sizes(most)
     truths = Truths(*(np.tile(truth, (replications, 1)) for truth in (problem.theta, problem.phi)))
-    found: list[_Found] = []
-    for block in gather_blocks(
+    blocks = gather_blocks(
         design.problem,
         design.policy,
         truths,
@@ -116,10 +115,8 @@ def compare_promises(
         cap=math.inf,
         enough=most,
         report=report,
-    ):
-        left = fits - sum(len(one.error) for one in found)
-        found.append(_compare(problem, block, wanted, delta, max(left, 0), seed, prior))
-    every = _Found(*(np.concatenate(leaves, axis=-2) for leaves in zip(*found, strict=True)))
+    )
+    every = _compare(problem, _joined(list(blocks), most), wanted, delta, fits, seed, prior)
     # As many as in the other section: sizes that nine tenths of the data sets reach.
     kept = np.mean(np.isfinite(every.error), axis=0) >= 0.9
     now, always, radius, error = (leaf[..., kept] for leaf in every)
@@ -137,6 +134,35 @@ def compare_promises(
     )
 
 
+class _Block(NamedTuple):
+    """Data sets with as many rows as they need."""
+
+    stays: Stays  # (sets, rows, ...)
+    truths: Truths
+
+
+def _joined(blocks: Sequence[DataSets], most: int) -> _Block:
+    """Return all data sets in one block, up to the user after whom each has ``most`` rounds, or to the last."""
+    needed = []
+    for block in blocks:
+        rounds = np.cumsum(np.asarray(block.stays.rounds), axis=1)
+        short = rounds[:, -1] < most
+        needed.append(rounds.shape[1] if short.any() else int(np.argmax(rounds >= most, axis=1).max()) + 1)
+    rows = max(needed)
+    stays = [[_resized(np.asarray(leaf), rows) for leaf in block.stays] for block in blocks]
+    truths = (block.truths for block in blocks)
+    return _Block(
+        Stays(*(np.concatenate(leaves) for leaves in zip(*stays, strict=True))),  # type: ignore[arg-type]
+        Truths(*(np.concatenate(leaves) for leaves in zip(*truths, strict=True))),
+    )
+
+
+def _resized(leaf: np.ndarray, rows: int) -> np.ndarray:
+    """Return a leaf (sets, rows, ...) cut, or with empty rows added, to this number of rows."""
+    missing = max(rows - leaf.shape[1], 0)
+    return np.pad(leaf[:, :rows], [(0, 0), (0, missing)] + [(0, 0)] * (leaf.ndim - 2))
+
+
 def _mean(values: np.ndarray) -> np.ndarray:
     """Return means over data sets (kinds, sets, sizes) that are not NaN; NaN if all are."""
     known = np.isfinite(values)
@@ -147,18 +173,23 @@ def _mean(values: np.ndarray) -> np.ndarray:
 
 def _compare(
     problem: Problem,
-    block: DataSets,
+    block: _Block,
     wanted: np.ndarray,
     delta: float,
     fits: int,
     seed: int,
     prior: AsWritten,
 ) -> _Found:
-    stays = Stays(*(np.asarray(leaf) for leaf in block.stays))  # type: ignore[arg-type]
+    stays = _padded(block.stays, wanted)
     model, setting = make_model("gaussian"), Setting.of(problem)
-    paths = log_ratio_paths(_PREDICTIVE, stays, model, setting, *block.truths)
-    bound = HRUCB(radius="calibrated", delta=delta, ridge=_RIDGE).bind(problem, stays.rounds.shape[1])
-    error, calibrated = (np.asarray(leaf) for leaf in _glse_along(bound, stays, block.truths.phi))
+    log_q = np.asarray(make_predictive(_PREDICTIVE).absorb_sets(stays, model, setting))
+    paths = paths_of(log_q, stays, model, setting, *block.truths)
+    rows = block.stays.rounds.shape[1]
+    bound = HRUCB(radius="calibrated", delta=delta, ridge=_RIDGE).bind(problem, rows)
+    error, calibrated = (
+        np.pad(leaf, [(0, 0), (0, paths.rounds.shape[1] - rows)], mode="edge")
+        for leaf in _glse_along(bound, block.stays, block.truths.phi)
+    )
     printed = printed_sets(problem, _RIDGE, None)
     rho = np.asarray(jax.jit(printed["paper"].rho_simultaneous)(np.maximum(paths.rounds, 1.0), delta))
     inside = np.stack([paths.log_ratio <= -math.log(delta), error <= rho, error <= calibrated])
@@ -174,11 +205,12 @@ def _compare(
     own = np.full((2, *at.shape), np.nan)
     wide = np.full(at.shape, np.nan)
     if fits:
-        radii = np.stack([pick(rho)[0]] * 2, axis=1)[:, :, None]  # the posterior's mass in them is not used
-        posterior = posterior_sets(block, target, radii, delta, _RIDGE, wanted, fits, seed)
+        # The posterior's mass in them is not used; they have the shape of the other section's, and so its program.
+        radii = np.broadcast_to(pick(rho)[0][:, None, None], (len(wanted), 2, len(printed)))
+        posterior = posterior_sets(*block, target, radii, delta, _RIDGE, wanted, fits, seed)
         own[0, :fits], own[1, :fits] = posterior.ellipsoid[..., 0], posterior.radius[..., 0]
-        log_q = np.asarray(make_predictive(_PREDICTIVE).absorb_sets(_some(stays, fits), model, setting))
-        radius = _radii(_padded(_some(stays, fits)), at[:fits] + 1, np.cumsum(log_q, axis=1), delta, setting)
+        log_q = np.cumsum(log_q[:fits], axis=1)
+        radius = _radii(_some(stays, fits), at[:fits] + 1, log_q, delta, setting)
         wide[:fits] = np.where(reached[:fits], np.asarray(radius), np.nan)
     always = np.where(
         np.isnan(own[0]), np.nan, np.logical_and.accumulate(np.nan_to_num(own[0], nan=1.0) > 0, axis=1)
@@ -195,10 +227,14 @@ def _some(stays: Stays, sets: int) -> Stays:
     return Stays(*(leaf[:sets] for leaf in stays))
 
 
-def _padded(stays: Stays) -> Stays:
-    """Return data sets with empty rows added, as sums over blocks of rows need them."""
-    missing = capacity_for(stays.rounds.shape[1]) - stays.rounds.shape[1]
-    return jax.tree.map(lambda leaf: np.pad(leaf, [(0, 0), (0, missing)] + [(0, 0)] * (leaf.ndim - 2)), stays)
+def _padded(stays: Stays, wanted: np.ndarray) -> Stays:
+    """Return data sets with empty rows added, so that those of both designs have one shape.
+
+    Every shape is several programs of its own, and empty rows change nothing.
+    """
+    most = max(np.asarray(stays.rounds).shape[1], int(wanted[-1]))
+    rows = capacity_for(1 << (most - 1).bit_length())
+    return Stays(*(_resized(np.asarray(leaf), rows) for leaf in stays))  # type: ignore[arg-type]
 
 
 @jax.jit

@@ -239,6 +239,11 @@ class SharedInputs:
         )
         return dict(zip(stops, fitted, strict=True))
 
+    @property
+    def _room(self) -> int:
+        """Users that data sets have room for, at the truth and over the prior: both are played by the same programs."""
+        return max(self.sizes.users[-1], self.sizes.truth_users[-1]) + 1
+
     @_MadeOnce
     def _data_at_truth(self) -> DataSets:
         problem, sets = self.study.problem, self.sizes.truth_sets
@@ -253,6 +258,7 @@ class SharedInputs:
                 truths,
                 users=users,
                 seed=seed,
+                room=self._room,
                 report=served,
                 runner=self.runner,
                 name=f"data sets {AT_TRUTH}",
@@ -275,6 +281,7 @@ class SharedInputs:
                 truths,
                 users=users,
                 seed=seed,
+                room=self._room,
                 fresh=sizes.points,
                 report=served,
                 runner=self.runner,

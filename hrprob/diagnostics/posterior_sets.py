@@ -11,24 +11,26 @@ import numpy as np
 
 from hrprob._core.compiled import program
 from hrprob._core.parallel import side_by_side
-from hrprob._core.types import Number
+from hrprob._core.types import Integer, Number, PyTree
 from hrprob.estimation import glse
 from hrprob.estimation.posterior.base import StreamingEngine
+from hrprob.estimation.posterior.inference import ROOM, fit_at_once
 from hrprob.estimation.posterior.laplace import Laplace
 from hrprob.estimation.posterior.target import Target, capacity_for
 from hrprob.models import Stays, pad
 from hrprob.numerics.factors import log_determinant, one_at_a_time
 from hrprob.numerics.products import contract, quadratic_form
+from hrprob.numerics.row_sums import sum_over_rows
 from hrprob.problem.links.base import as_affine
-from hrprob.simulation.data_sets import DataSets
+from hrprob.simulation.truths import Truths
 
 __all__ = ["PosteriorSets", "posterior_sets"]
 
 _inverse = one_at_a_time(jnp.linalg.inv)
 
 _DRAWS = 400
-# Rows of users that the buffer has room for: two sizes only, for each compiles a program of its own.
-_SMALL = 4096
+# Rows that the buffer of longer data sets has room for: the same for every design, as each size is a program of its own.
+_LARGE = 2**17
 
 
 class PosteriorSets(NamedTuple):
@@ -42,7 +44,8 @@ class PosteriorSets(NamedTuple):
 
 
 def posterior_sets(
-    block: DataSets,
+    stays: Stays,
+    truths: Truths,
     target: Target,
     radii: np.ndarray,
     delta: float,
@@ -56,8 +59,8 @@ def posterior_sets(
 
     Parameters
     ----------
-    block : DataSets
-        Data sets.
+    stays, truths : Stays, Truths
+        Data sets on the first axis of every leaf.
     target : Target
         The posterior: model, prior, setting.
     radii : ndarray
@@ -76,22 +79,24 @@ def posterior_sets(
     PosteriorSets
         With axes (sets, sizes) before those of each field; NaN where a data set does not reach a size.
     """
-    counts = np.cumsum(np.asarray(block.stays.rounds), axis=1)
+    counts = np.cumsum(np.asarray(stays.rounds), axis=1)
     chosen = range(min(most, len(counts)))
     chosen_engine = Laplace() if engine is None else engine
+    start = chosen_engine.init(target)
 
     def compare(cell: tuple[int, int]) -> PosteriorSets:
         number, size = cell
         rows = int(np.argmax(counts[number] >= wanted[size])) + 1
-        room = _SMALL if rows <= _SMALL else capacity_for(int(wanted[-1]))
-        data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in block.stays))  # type: ignore[arg-type]
-        truth = np.stack([block.truths.phi[number], block.truths.theta[number]])
+        room = ROOM if rows <= ROOM else max(_LARGE, capacity_for(rows))
+        data = Stays(*(np.asarray(leaf)[number, :rows] for leaf in stays))  # type: ignore[arg-type]
+        truth = np.stack([truths.phi[number], truths.theta[number]])
         key = jax.random.fold_in(jax.random.key(seed), 1000 * number + size)
+        wide = jax.tree.map(jnp.asarray, pad(data, room))
         compared = _compare(
             chosen_engine,
             target,
-            pad(data, room),
-            jnp.asarray(rows),
+            fit_at_once(chosen_engine, target, wide, rows, start),
+            _statistics(wide, rows),
             jnp.asarray(truth),
             radii[size],
             delta,
@@ -110,24 +115,34 @@ def posterior_sets(
     return every
 
 
+def _sums(block: Stays) -> glse.Statistics:
+    """Return what the GLSE keeps of a block of rows."""
+    each = jax.vmap(functools.partial(glse.add, glse.empty(block.x.shape[1])))(*block)
+    sums: glse.Statistics = jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), each)
+    return sums
+
+
+@program()
+def _statistics(data: Stays, rows: Integer) -> glse.Statistics:
+    """Return what the GLSE keeps of the first rows."""
+    return sum_over_rows(_sums, data, rows, (), jax.tree.map(jnp.asarray, glse.empty(data.x.shape[1])))
+
+
 @program()
 def _compare(
     engine: StreamingEngine,
     target: Target,
-    data: Stays,
-    rows: jax.Array,
+    belief: PyTree,
+    statistics: glse.Statistics,
     truth: jax.Array,
     radii: jax.Array,
     delta: Number,
     ridge: Number,
     key: jax.Array,
 ) -> PosteriorSets:
-    d = data.x.shape[1]
-    belief = engine.fit(target, [(data, rows)], engine.init(target))
+    d = statistics.gram.shape[0]
     z = jax.vmap(lambda key: engine.draw(target, belief, key))(jax.random.split(key, _DRAWS))
     theta, phi = target.coefficients(z)
-    each = jax.vmap(functools.partial(glse.add, glse.empty(d)))(*data)
-    statistics = jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), each)
     # There are no printed sets to compare with under any other link.
     estimate = glse.solve(statistics, ridge, as_affine(target.setting.link))
     shape = statistics.gram + ridge * jnp.eye(d)

@@ -16,7 +16,7 @@ import numpy as np
 
 from hrprob._core.compiled import program
 from hrprob._core.precision import double_precision, float64
-from hrprob._core.types import Array, PyTree
+from hrprob._core.types import Array, Integer, PyTree
 from hrprob.estimation.posterior.base import Engine, StreamingEngine
 from hrprob.estimation.posterior.inference import fit_engine
 from hrprob.estimation.posterior.target import Target, capacity_for
@@ -90,7 +90,9 @@ def posteriors(
         The name of this step, for the runner.
     """
     sets, stops = data.x.shape[0], tuple(int(number) for number in users)
-    size = min(sets, _SETS_AT_ONCE, max(1, _ROWS_AT_ONCE // stops[-1]))
+    # Even batches waste the least on the last one.
+    batches = -(-sets // min(sets, _SETS_AT_ONCE, max(1, _ROWS_AT_ONCE // stops[-1])))
+    size = -(-sets // batches)
 
     def job(first: int) -> FitJob:
         # The last batch is filled up with copies of the last data set, so that all have one shape.
@@ -99,8 +101,8 @@ def posteriors(
         return FitJob(engine, target, batch, numbers, sets, stops, draws, seed)
 
     jobs = [job(first) for first in range(0, sets, size)]
-    batches = list((runner or SideBySide()).run(name, jobs, report))
-    return [jax.tree.map(lambda *leaves: np.concatenate(leaves), *one) for one in zip(*batches, strict=True)]
+    fitted = (runner or SideBySide()).run(name, jobs, report)
+    return [jax.tree.map(lambda *leaves: np.concatenate(leaves), *one) for one in zip(*fitted, strict=True)]
 
 
 class FitJob(NamedTuple):
@@ -129,12 +131,16 @@ class FitJob(NamedTuple):
     ) -> list[Posteriors]:
         """Fit them in this thread; return draws after each number of users."""
         with double_precision():
-            keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.key(self.seed), number))(
-                self.numbers
+            found = _draws_of_each(
+                self.engine,
+                self.target,
+                jax.tree.map(jnp.asarray, self.data),
+                self.seed,
+                self.numbers,
+                stops=self.stops,
+                draws=self.draws,
             )
-            batch = jax.tree.map(jnp.asarray, self.data)
-            z = _draws_of_each(self.engine, self.target, batch, keys, stops=self.stops, draws=self.draws)
-            theta, phi = (np.asarray(leaf)[: self.size] for leaf in self.target.coefficients(z))
+            theta, phi = (np.asarray(leaf)[: self.size] for leaf in found)
         report(self.size)
         return [Posteriors(theta[:, stop], phi[:, stop]) for stop in range(len(self.stops))]
 
@@ -150,11 +156,19 @@ class FitJob(NamedTuple):
 
 @program(static=("stops", "draws"))
 def _draws_of_each(
-    engine: Engine, target: Target, data: Data, keys: jax.Array, *, stops: tuple[int, ...], draws: int
-) -> jax.Array:
-    """Return draws of z (sets, stops, draws, 2d)."""
+    engine: Engine,
+    target: Target,
+    data: Data,
+    seed: Integer,
+    numbers: Array,
+    *,
+    stops: tuple[int, ...],
+    draws: int,
+) -> tuple[jax.Array, jax.Array]:
+    """Return draws of θ and φ (sets, stops, draws, d) of the data sets with these numbers."""
+    keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.key(seed), number))(numbers)
     if engine.streaming:
-        return _follow(cast(StreamingEngine, engine), target, data, keys, stops, draws)
+        return target.coefficients(_follow(cast(StreamingEngine, engine), target, data, keys, stops, draws))
 
     def one(data: Data, key: jax.Array) -> jax.Array:
         return jnp.stack(
@@ -164,7 +178,7 @@ def _draws_of_each(
             ]
         )
 
-    return jax.vmap(one)(data, keys)
+    return target.coefficients(jax.vmap(one)(data, keys))
 
 
 def _follow(

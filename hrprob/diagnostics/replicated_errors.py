@@ -37,6 +37,9 @@ __all__ = ["PARAMETERS", "Errors", "Replicated", "ReplicationJob", "errors_along
 
 PARAMETERS = ("phi", "theta")
 
+# Short data sets are filled up with empty rows, which change nothing: every length compiles programs of its own.
+_LEAST_ROWS = 512
+
 
 class Path(NamedTuple):
     """Along the users, with the data sets on the last axis."""
@@ -96,7 +99,8 @@ class ReplicationJob(NamedTuple):
             if not self.fits:
                 return Replicated(errors, None)
             compared = posterior_sets(
-                block,
+                block.stays,
+                block.truths,
                 self.target,
                 self.radii,
                 self.delta,
@@ -148,7 +152,13 @@ def errors_at(
     wanted: np.ndarray,
 ) -> Errors:
     """Return errors of each data set at each size."""
-    stays = jax.tree.map(lambda leaf: jnp.asarray(np.moveaxis(np.asarray(leaf), 0, -1)), block.stays)
+    missing = max(_LEAST_ROWS - np.asarray(block.stays.rounds).shape[1], 0)
+
+    def by_user(leaf: np.ndarray) -> jax.Array:
+        users_first = np.moveaxis(np.asarray(leaf), 0, -1)
+        return jnp.asarray(np.pad(users_first, [(0, missing)] + [(0, 0)] * (users_first.ndim - 1)))
+
+    stays = jax.tree.map(by_user, block.stays)
     truths = (jnp.asarray(block.truths.theta.T), jnp.asarray(block.truths.phi.T))
     path = jax.tree.map(np.asarray, errors_along(stays, *truths, ridge, problem.link))
     at = np.stack([np.argmax(path.n >= size, axis=0) for size in wanted], axis=1)  # (sets, sizes)

@@ -161,6 +161,7 @@ def gather(
     *,
     users: int,
     seed: int,
+    room: int | None = None,
     cap: float = CAP,
     fresh: int = 0,
     report: Callable[[int], None] = lambda users: None,
@@ -179,6 +180,9 @@ def gather(
         θ* and φ* of each data set.
     users, seed : int
         Users in each data set, and the seed of everything random except the truths.
+    room : int, optional
+        Users that the policy and the programs have room for, by default ``users``: data sets of several lengths that have
+        the same room share their programs.
     cap : float
         Most rounds recorded of a stay.
     fresh : int
@@ -190,7 +194,7 @@ def gather(
     name : str
         The name of this step, for the runner.
     """
-    jobs = gather_jobs(problem, policy, truths, users=users, seed=seed, cap=cap, fresh=fresh)
+    jobs = gather_jobs(problem, policy, truths, users=users, seed=seed, room=room, cap=cap, fresh=fresh)
     blocks = list((runner or SideBySide()).run(name, jobs, report))
     whole: DataSets = jax.tree.map(lambda *leaves: np.concatenate(leaves), *blocks)
     return whole
@@ -205,6 +209,7 @@ class GatherJob(NamedTuple):
     numbers: np.ndarray  # of its data sets
     sets: int  # of all blocks
     users: int
+    room: int  # users that the policy and the programs have room for
     seed: int
     fresh: int
     enough: float
@@ -229,10 +234,8 @@ class GatherJob(NamedTuple):
     ) -> DataSets:
         """Play them in this thread."""
         with double_precision():
-            keys, schedule = (
-                trial_keys(self.seed, self.numbers),
-                _schedule(self.problem, self.users, self.sets),
-            )
+            keys = trial_keys(self.seed, self.numbers)
+            schedule = _schedule(self.problem, self.room, len(self.numbers))
             observe = _Record(CAP if self.singles else 0)
             played = _play(
                 self.problem,
@@ -240,6 +243,7 @@ class GatherJob(NamedTuple):
                 self.truths,
                 keys,
                 schedule,
+                self.users,
                 observe,
                 self.fresh,
                 self.enough,
@@ -265,6 +269,7 @@ def gather_jobs(
     *,
     users: int,
     seed: int,
+    room: int | None = None,
     cap: float = CAP,
     fresh: int = 0,
     enough: float = math.inf,
@@ -283,9 +288,13 @@ def gather_jobs(
     def job(numbers: np.ndarray) -> GatherJob:
         # The last block is filled up, so that all have one shape.
         block = Truths(*(np.asarray(leaf)[np.minimum(numbers, sets - 1)] for leaf in truths))
-        return GatherJob(problem, capped, block, numbers, sets, users, seed, fresh, enough, one_by_one)
+        return GatherJob(problem, capped, block, numbers, sets, users, wide, seed, fresh, enough, one_by_one)
 
-    return [job(numbers) for numbers in _schedule(problem, users, sets).blocks]
+    wide, filled = users if room is None else room, sets
+    if room is not None and sets > MOST_TRIALS_IN_BLOCK:
+        # The size of a block is part of its programs, as the room is: whole blocks have one size.
+        filled = -(-sets // MOST_TRIALS_IN_BLOCK) * MOST_TRIALS_IN_BLOCK
+    return [job(numbers) for numbers in _schedule(problem, wide, filled).blocks]
 
 
 def gather_blocks(
@@ -318,15 +327,17 @@ def _play(
     truths: Truths,
     keys: Keys,
     schedule: Schedule,
+    users: int,
     observe: _Record,
     fresh: int,
     enough: float,
     report: Callable[[int], None],
 ) -> DataSets:
     """Return the data sets of one block."""
-    users, sets = schedule.users, schedule.block_size
-    bound, own = bind_to_each(policy, problem, truths, users)
-    play, true = Play(problem, bound, keys, users, own=own, observe=observe), with_truths(problem, truths)
+    sets = schedule.block_size
+    bound, own = bind_to_each(policy, problem, truths, schedule.users)
+    play = Play(problem, bound, keys, schedule.users, own=own, observe=observe, stops=(users,))
+    true = with_truths(problem, truths)
     parts, recorded = [], np.zeros(sets)
     for chunk, piece in play_block(true, play, keys, schedule, sets):
         beta = np.asarray(chunk.arrived.beta)[: len(piece.users)]
@@ -334,20 +345,25 @@ def _play(
         parts.append(jax.tree.map(lambda leaf: np.moveaxis(leaf, -1, 0), (piece.observed, beta)))
         report(len(piece.users) * sets)
         recorded += piece.observed.stay.rounds.sum(axis=0)
-        if recorded.min() >= enough:
+        if recorded.min() >= enough or piece.users[-1] >= users:
             break
     kept, beta = jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=1), *parts)
-    return DataSets(truths, kept.stay, beta, kept.played, kept.outcomes, *_fresh(true, keys, users, fresh))
+    drawn = _fresh(true, keys, users, fresh, schedule.chunk_size)
+    return DataSets(truths, kept.stay, beta, kept.played, kept.outcomes, *drawn)
 
 
-def _fresh(problem: Problem, keys: Keys, users: int, points: int) -> tuple[np.ndarray, np.ndarray]:
+def _fresh(
+    problem: Problem, keys: Keys, users: int, points: int, chunk_size: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the first context of ``points`` users who come after all others, and their levels."""
     sets = keys[0].shape[0]
     if points == 0:
         return np.zeros((sets, 0, problem.dimension)), np.zeros((sets, 0))
-    arrived = checked_arrivals(problem, keys, np.arange(users + 1, users + points + 1, dtype=np.uint32))
-    contexts = np.moveaxis(np.asarray(arrived.contexts)[:, 0], -1, 0)
-    return contexts, np.asarray(arrived.beta).T
+    # As many as make a chunk arrive, by the programs of the chunks before.
+    numbers = np.arange(users + 1, users + max(points, chunk_size) + 1, dtype=np.uint32)
+    arrived = checked_arrivals(problem, keys, numbers, points)
+    contexts = np.moveaxis(np.asarray(arrived.contexts)[:points, 0], -1, 0)
+    return contexts, np.asarray(arrived.beta)[:points].T
 
 
 def check_users(users: Iterable[int], data: DataSets) -> None:

@@ -23,11 +23,15 @@ def test_the_posterior_beside_the_printed_sets_is_as_in_plain_numpy():
     truth, radii = np.stack([PROBLEM.phi, PROBLEM.theta]), np.array([[5.0, 0.5], [3.0, 0.2]])
     engine = Laplace()
     with double_precision():
+        wide = pad(data, 16)
+        belief, sums = (
+            engine.fit(TARGET, [(wide, 12)], engine.init(TARGET)),
+            posterior_sets._statistics(wide, 12),
+        )
         found = jax.tree.map(
             np.asarray,
-            posterior_sets._compare(Laplace(), TARGET, pad(data, 16), 12, truth, radii, delta, ridge, key),
+            posterior_sets._compare(engine, TARGET, belief, sums, truth, radii, delta, ridge, key),
         )
-        belief = engine.fit(TARGET, [(pad(data, 16), 12)], engine.init(TARGET))
         z = jax.vmap(lambda key: engine.draw(TARGET, belief, key))(
             jax.random.split(key, posterior_sets._DRAWS)
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hrprob.models import Model
     from hrprob.models.setting import Setting
 
-__all__ = ["Paths", "log_ratio_paths"]
+__all__ = ["Paths", "log_ratio_paths", "paths_of"]
 
 
 class Paths(NamedTuple):
@@ -61,6 +61,13 @@ def log_ratio_paths(
         The truths.
     """
     log_q = np.asarray(make_predictive(predictive).absorb_sets(data, model, setting))
+    return paths_of(log_q, data, model, setting, theta, phi)
+
+
+def paths_of(
+    log_q: Array, data: Data, model: Model, setting: Setting, theta: ArrayLike, phi: ArrayLike
+) -> Paths:
+    """Return ln E of the truths where ln q of every row (sets, rows) is known; see :func:`log_ratio_paths`."""
     log_p = np.asarray(_log_p(data, model, setting, np.asarray(theta), np.asarray(phi)))
     rounds = np.cumsum(np.asarray(sums_of(data).rounds), axis=1)
     return Paths(rounds, np.cumsum(log_q - log_p, axis=1))

@@ -32,11 +32,25 @@ from hrprob.observations import Data, features
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["DIMS", "Draws", "draw_many", "export", "features", "fit_engine", "sample_posterior"]
+__all__ = [
+    "DIMS",
+    "ROOM",
+    "Draws",
+    "draw_many",
+    "export",
+    "features",
+    "fit_at_once",
+    "fit_engine",
+    "sample_posterior",
+]
 
 DIMS = {"theta": ["feature"], "phi": ["feature"]}
 """What the axes of θ and φ are called in a tree for ArviZ."""
 
+ROOM = 4096
+"""Rows of the buffer of all smaller data sets: one program fits them."""
+# In more dimensions such a buffer is too large for loops over it to be compiled to one kernel.
+_FEW = 16
 # Draws computed together; it divides 4000, so that no second program is compiled for a remainder.
 _BATCH = 50
 
@@ -67,11 +81,12 @@ def fit_engine(engine: Engine, target: Target, data: Data, key: jax.Array, start
         if not engine.streaming:
             return engine.fit(target, data, key, start)
         rows = data.x.shape[0]
-        wide = pad(data, capacity_for(rows))
         streaming = cast(StreamingEngine, engine)
         if engine.sequential:
-            return _fit_row_by_row(streaming, target, wide, rows, key)
-        return _fit_at_once(streaming, target, wide, rows, first)
+            return _fit_row_by_row(streaming, target, pad(data, capacity_for(rows)), rows, key)
+        small = rows <= ROOM and target.setting.dimension <= _FEW
+        wide = pad(data, ROOM if small else capacity_for(rows))
+        return fit_at_once(streaming, target, wide, rows, first)
 
 
 def draw_many(
@@ -146,7 +161,8 @@ def export(draws: Draws, **sample_stats: ArrayLike) -> xarray.DataTree:
 
 
 @compiled.program()
-def _fit_at_once(engine: StreamingEngine, target: Target, data: Data, rows: Integer, start: PyTree) -> PyTree:
+def fit_at_once(engine: StreamingEngine, target: Target, data: Data, rows: Integer, start: PyTree) -> PyTree:
+    """Return the belief given the first ``rows`` rows of ``data``, a buffer of fixed length."""
     return engine.fit(target, [(data, rows)], start)
 
 
