@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.plugins.example import SMALL
@@ -53,9 +54,12 @@ def test_a_run_takes_all_of_them(hrprob: Callable[..., None], tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_a_fit_takes_engine_model_and_prior(hrprob: Callable[..., None], tmp_path: Path) -> None:
-    rounds = HERE.parents[1] / "experiments" / "data" / "rounds.csv"
-    options = ("--engine", "resampled-prior", "--model", "contaminated", "--prior", "small-effects")
-    hrprob("fit", rounds, *options, "--out", "fit")
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.uniform(-0.7, 0.7, size=(30, 2)), rng.normal(size=30)])
+    np.savetxt(tmp_path / "rounds.csv", rows, delimiter=",", header="x1,x2,r", comments="")
+    engine = '{ kind = "resampled-prior", points = 2000 }'
+    options = ("--engine", engine, "--model", "contaminated", "--prior", "small-effects")
+    hrprob("fit", "rounds.csv", *options, "--out", "fit")
     assert (tmp_path / "fit" / "posterior.nc").exists()
 
 

@@ -10,13 +10,14 @@ from hrprob._core.precision import double_precision
 from hrprob.estimation.posterior import past
 from hrprob.estimation.posterior.laplace import laplace_approximation
 from hrprob.estimation.posterior.target import Target
-from hrprob.models import Setting, make_model, make_prior
+from hrprob.models import Setting, make_model, make_prior, pad
 from hrprob.observations import Stays
 from hrprob.policies import bayes
 from tests.helpers import make
 
 TARGET = Target(make_model("gaussian"), make_prior("uniform"), Setting(2))
 ROWS = 4096
+fold = jax.jit(past.fold)
 
 
 def stays(number):
@@ -32,8 +33,9 @@ def test_a_fit_to_a_summary_and_later_rows_is_that_to_all_rows():
     with double_precision():
         first, second = stays(1), stays(2)
         fit = jax.jit(laplace_approximation)
-        early = fit(TARGET, [(first, ROWS)], jnp.zeros(4))
-        folded = past.fold(TARGET, past.nothing(TARGET), [(first, ROWS)], early.mode)
+        # With as many empty rows as rows it is the program of all of them.
+        early = fit(TARGET, [(pad(first, 2 * ROWS), ROWS)], jnp.zeros(4))
+        folded = fold(TARGET, past.nothing(TARGET), [(first, ROWS)], early.mode)
         late = fit(past.after(TARGET, folded), [(second, ROWS)], early.mode)
         whole = fit(
             TARGET, [(jax.tree.map(lambda *both: jnp.concatenate(both), first, second), 2 * ROWS)], early.mode
@@ -54,7 +56,7 @@ def test_a_summary_is_its_own_expansion():
     half = rng.normal(size=(4, 4))
     with double_precision():
         one = past.Past(*map(jnp.asarray, (rng.normal(size=4) / 5, rng.normal(size=4), -half @ half.T)))
-        other = past.fold(TARGET, one, [], jnp.asarray(rng.normal(size=4)))
+        other = fold(TARGET, one, [], jnp.asarray(rng.normal(size=4)))
         points = jnp.asarray(rng.normal(size=(5, 4)) / 4)
         values = [np.asarray(each(points[:, :2], points[:, 2:])) for each in (one, other)]
     assert not np.allclose(one.origin, other.origin)
