@@ -104,18 +104,12 @@ def test_another_noise_is_refused_unless_normal_is_assumed() -> None:
     hrprob.HRUCB(radius="likelihood-ratio", noise="normal").bind(heavy, 10)
 
 
-EAGER, WARM = {"eager": True}, {"warmup": 3}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("index", "exact"), [(WARM, EAGER), pytest.param(EAGER, WARM, marks=pytest.mark.study)], ids=str
-)
-def test_eager_policies_and_warm_up_users_are_served_too(index: Any, exact: Any) -> None:
-    """Ways of serving are the engine's, choices the policy's: each of both is in either pair."""
+@pytest.mark.parametrize("options", [{"eager": True}, {"warmup": 3}])
+def test_eager_policies_and_warm_up_users_are_served_too(options: Any) -> None:
     policies = {
-        "index": hrprob.HRUCB(radius="likelihood-ratio", **index),
-        "exact": hrprob.HRUCBExact(radius="likelihood-ratio", **exact),
+        "index": hrprob.HRUCB(radius="likelihood-ratio", **options),
+        "exact": hrprob.HRUCBExact(radius="likelihood-ratio", **options),
     }
     result = hrprob.simulate(PROBLEM, policies, users=60, trials=2, seed=3)
     assert np.all(np.isfinite(result.regret))
