@@ -1,6 +1,7 @@
 """Settings that every test shares."""
 
 import ctypes
+import functools
 import gc
 import os
 import signal
@@ -19,8 +20,11 @@ from hrprob.cli import XLA_FLAGS
 settings.register_profile("hrprob", deadline=None, derandomize=True, database=None, max_examples=50)
 settings.load_profile("hrprob")
 
-# A process of tests whose programs take more memory than this forgets them.
-MOST_BYTES = 3 * 2**30
+# A process of tests whose programs take more than a quarter of the memory forgets them; within these limits, because to
+# forget takes seconds, and programs that several files share are compiled again.
+FEWEST_BYTES, MOST_BYTES = 3 * 2**30, 6 * 2**30
+# What a container may use, where it says so.
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 # How many quick tests take as long as a slow one.
 SLOW_WEIGHT = 20
@@ -104,7 +108,7 @@ def _module_alone() -> Iterator[None]:
     double = jax.config.jax_enable_x64
     yield
     jax.config.update("jax_enable_x64", double)
-    if _bytes_in_use() > MOST_BYTES:
+    if _bytes_in_use() > min(max(_memory() // 4, FEWEST_BYTES), MOST_BYTES):
         _forget_programs()
         gc.collect()
         if sys.platform == "linux":
@@ -156,6 +160,20 @@ def _bytes_in_use() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return MOST_BYTES + 1
+
+
+@functools.cache
+def _memory() -> int:
+    """Return the memory that all processes may use, in bytes, where the system says it; else 0."""
+    try:
+        own = CONTAINER_LIMIT.read_text().strip()
+    except OSError:
+        own = "max"
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
+    return min(machine, int(own)) if own.isdecimal() else machine
 
 
 @pytest.fixture

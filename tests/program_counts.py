@@ -7,7 +7,7 @@ that is meant to alter them,
     python -m tests.program_counts
 
 writes the file again for the version that is installed; the difference belongs into the same commit, with its reason.
-With the name of a run it prints the counts of that run alone.
+With names of runs it prints the counts of these runs alone.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ def count(run: Callable[[], None]) -> dict[str, int]:
 
 
 def main() -> None:
-    """Print the counts of a run, or write those of all runs, for this version of JAX, into the table."""
+    """Print the counts of some runs, or write those of all runs, for this version of JAX, into the table."""
     if len(sys.argv) > 1:
-        print(json.dumps(count(RUNS[sys.argv[1]])))
+        print(json.dumps({name: count(RUNS[name]) for name in sys.argv[1:]}))
         return
     table = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
     table[version()] = {name: count(run) for name, run in RUNS.items()}

@@ -43,6 +43,12 @@ def call(call):
 
 
 @pytest.fixture
+def undrawn(monkeypatch):
+    """Leave figures undrawn where another test of this file has them drawn."""
+    monkeypatch.setattr("hrprob.plot.save", lambda figure, folder, name: None)
+
+
+@pytest.fixture
 def good(tmp_path):
     rng = np.random.default_rng(2)
     x = rng.normal(size=(STAYS, 2))
@@ -149,7 +155,7 @@ def test_unreadable_files_are_refused(call, tmp_path):
 
 
 @pytest.mark.slow
-def test_intercepts_and_bounds_from_the_data(call, good, tmp_path):
+def test_intercepts_and_bounds_from_the_data(call, good, tmp_path, undrawn):
     options = ("--standardise", "--intercept", "--bounds", "auto")
     status, out, err = call(good, *QUICK, *options, "--draws", DRAWS, "--out", "fit")
     assert (status, only_progress(err)) == (0, True)
@@ -182,7 +188,7 @@ NAMED = ("--outcome", "ertrag", "--context", "dosis, alter", "--user", "id")
 
 
 @pytest.mark.slow
-def test_other_columns_separators_and_scales(call, tmp_path):
+def test_other_columns_separators_and_scales(call, tmp_path, undrawn):
     path = tmp_path / "versuch.csv"
     path.write_text(OTHERS)
     status, out, err = call(path, *QUICK, *NAMED, "--scale", "--draws", DRAWS, "--out", "fit")
@@ -332,7 +338,7 @@ def test_what_is_far_off_scale_is_said(call, tmp_path, outcome, arguments, words
 
 
 @pytest.mark.slow
-def test_what_is_left_out_of_a_file_is_said(call, good, monkeypatch):
+def test_what_is_left_out_of_a_file_is_said(call, good, monkeypatch, undrawn):
     monkeypatch.setattr("hrprob.fitting.tree.MOST_ENTRIES", dict.fromkeys(MOST_ENTRIES, 250 * 60))
     status, out, _ = call(good, *QUICK, "--draws", DRAWS, "--out", "r")
     assert status == 0
@@ -341,7 +347,7 @@ def test_what_is_left_out_of_a_file_is_said(call, good, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_pipe_is_read_once(call, good, tmp_path):
+def test_a_pipe_is_read_once(call, good, tmp_path, undrawn):
     out, into = os.pipe()
     os.write(into, good.read_bytes())
     os.close(into)
@@ -363,7 +369,7 @@ def test_the_result_of_another_job_is_left_alone(call, good, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_model_of_ones_own(call, good, tmp_path):
+def test_a_model_of_ones_own(call, good, tmp_path, undrawn):
     (tmp_path / "mine.py").write_text(OWN)
     try:
         status, out, err = call(
@@ -380,7 +386,7 @@ def test_a_model_of_ones_own(call, good, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_reference_engine_from_the_command_line(call, good):
+def test_the_reference_engine_from_the_command_line(call, good, undrawn):
     status, out, err = call(good)
     assert (status, only_progress(err)) == (0, True)
     assert out.splitlines()[0].split()[-3:] == ["ess_bulk", "ess_tail", "rhat"]

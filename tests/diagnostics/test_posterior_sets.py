@@ -32,10 +32,13 @@ def test_the_posterior_beside_the_printed_sets_is_as_in_plain_numpy():
             np.asarray,
             posterior_sets._compare(engine, TARGET, belief, sums, truth, radii, delta, ridge, key),
         )
-        z = jax.vmap(lambda key: engine.draw(TARGET, belief, key))(
-            jax.random.split(key, posterior_sets._DRAWS)
-        )
-        theta, phi = (np.asarray(leaf) for leaf in TARGET.coefficients(z))
+
+        @jax.jit
+        def drawn(belief, keys):
+            return TARGET.coefficients(jax.vmap(lambda key: engine.draw(TARGET, belief, key))(keys))
+
+        keys = jax.random.split(key, posterior_sets._DRAWS)
+        theta, phi = (np.asarray(leaf) for leaf in drawn(belief, keys))
     glse, shape = hrprob.GLSE(ridge=ridge, link=PROBLEM.link).fit(x, r), x.T @ x + ridge * np.eye(2)
     for place, (draws, centre) in enumerate(((phi, glse.phi_), (theta, glse.theta_))):
         away = np.sqrt(np.einsum("nd,de,ne->n", draws - centre, shape, draws - centre))

@@ -135,9 +135,9 @@ def test_jit_and_vmap_change_nothing():
         return glse.solve(statistics, 0.5, LINK)
 
     with double_precision():
-        mapped = jax.vmap(fit)(x, r)
+        mapped = jax.jit(jax.vmap(fit))(x, r)
         compiled = jax.jit(fit)(x[0], r[0])
-        streamed = jax.vmap(lambda x, r: stream(x, r, 0.5)[1])(x, r)
+        streamed = jax.jit(jax.vmap(lambda x, r: stream(x, r, 0.5)[1]))(x, r)
     assert_same(compiled, fit(x[0], r[0]))
     for trial in range(4):
         plain = fit(x[trial], r[trial])

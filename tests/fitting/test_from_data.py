@@ -87,15 +87,16 @@ def test_intercepts_are_normal_a_priori_and_every_density_agrees():
 
         data = jax.tree.map(jax.numpy.asarray, rounds(table.x, table.r))
         points = 0.5 * jax.random.normal(jax.random.key(1), (3, 6))
-        one = np.array([log_density(target, (), z, data) for z in points])
-        other = np.array([target.log_density(z, data) for z in points])
-        assert np.ptp(one - other) < 1e-6
-        np.testing.assert_allclose(target.position(*target.coefficients(points)), points, atol=1e-7)
+        one = jax.jit(jax.vmap(lambda z: log_density(target, (), z, data)))(points)
+        other = jax.jit(jax.vmap(lambda z: target.log_density(z, data)))(points)
+        assert np.ptp(np.asarray(one) - np.asarray(other)) < 1e-6
+        back = jax.jit(lambda z: target.position(*target.coefficients(z)))(points)
+        np.testing.assert_allclose(back, points, atol=1e-7)
         # Derivatives of the map, as laplace uses them.
-        curve = target.curve(points[0], [(data, len(table))])[1]
-        slope = jax.grad(lambda z: target.log_density(z, data))(points[0])
+        curve = jax.jit(lambda z, rows: target.curve(z, [(data, rows)])[1])(points[0], len(table))
+        by_jax = jax.jit(lambda z: tuple(of(target.log_density)(z, data) for of in (jax.grad, jax.hessian)))
+        slope, bend = by_jax(points[0])
         np.testing.assert_allclose(curve.gradient, slope, rtol=1e-6, atol=1e-6)
-        bend = jax.hessian(lambda z: target.log_density(z, data))(points[0])
         np.testing.assert_allclose(curve.hessian, bend, rtol=1e-5, atol=1e-5)
 
 

@@ -59,6 +59,22 @@ def joint_density(model, data, prior, values):
     return log_density(model.conditioned, (data, SETTING, prior), {}, values)[0]
 
 
+@jax.jit
+def log_likelihood(model, theta, phi, data):
+    return model.log_likelihood(theta, phi, data, SETTING)
+
+
+@jax.jit
+def prior_density(prior, theta, phi):
+    return prior.theta(SETTING).log_prob(theta) + prior.phi(SETTING).log_prob(phi)
+
+
+@jax.jit
+def density_and_variance(model, u, w, r):
+    outcome = model.outcome(u, w)
+    return jnp.exp(outcome.log_prob(r)), outcome.variance
+
+
 def test_every_model_is_tested():
     assert set(MODELS) | OPEN == set(ALL_MODELS.kinds())
 
@@ -67,11 +83,10 @@ def test_every_model_is_tested():
 def test_an_outcome_has_the_mean_and_the_variance_asked_for(case):
     u, w = 0.3, 2.5
     with double_precision():
-        outcome = make_model(case).outcome(jnp.asarray(u), jnp.asarray(w))
+        grid = np.linspace(u - 60, u + 60, 240_001)
+        density, variance = map(np.asarray, density_and_variance(make_model(case), u, w, grid))
 
         def moment(order):
-            grid = np.linspace(u - 60, u + 60, 240_001)
-            density = np.exp(np.asarray(outcome.log_prob(jnp.asarray(grid))))
             return integrate.trapezoid(density * (grid - u) ** order, grid)
 
         # With 3 degrees of freedom, 60 standard deviations out, the tail still holds a few per cent of Σr².
@@ -79,7 +94,7 @@ def test_an_outcome_has_the_mean_and_the_variance_asked_for(case):
         assert moment(0) == pytest.approx(1.0, abs=1e-4 if loose else 1e-6)
         assert moment(1) == pytest.approx(0.0, abs=1e-6)
         assert moment(2) == pytest.approx(w, rel=0.05 if loose else 1e-3)
-        assert float(outcome.variance) == pytest.approx(w, rel=1e-9)
+        assert float(variance) == pytest.approx(w, rel=1e-9)
 
 
 @pytest.mark.parametrize("case", HARDEST)
@@ -88,7 +103,7 @@ def test_draws_follow_the_density(case):
         outcome = make_model(case).outcome(jnp.asarray(0.0), jnp.asarray(1.0))
         draws = np.asarray(jax.jit(lambda key: outcome.sample(key, (4000,)))(jax.random.key(1)))
         grid = np.linspace(-40, 40, 160_001)
-        density = np.exp(np.asarray(outcome.log_prob(jnp.asarray(grid))))
+        density = np.asarray(density_and_variance(make_model(case), 0.0, 1.0, grid)[0])
         cdf = np.cumsum(density) * (grid[1] - grid[0])
         # A Kolmogorov-Smirnov test at a level of 1e-4, with a fixed seed.
         assert stats.kstest(draws, lambda r: np.interp(r, grid, cdf)).pvalue > 1e-4
@@ -104,8 +119,8 @@ def test_the_program_has_the_density_of_prior_times_likelihood(case, prior):
         theta, phi = jnp.asarray([0.3, -0.2, 0.1]), jnp.asarray([0.5, 0.9, -1.0])
         values = {"theta": theta, "phi": phi}
         joint = joint_density(model, data, prior, values)
-        likelihood = model.log_likelihood(theta, phi, data, SETTING).sum()
-        before = prior.theta(SETTING).log_prob(theta) + prior.phi(SETTING).log_prob(phi)
+        likelihood = log_likelihood(model, theta, phi, data).sum()
+        before = prior_density(prior, theta, phi)
         assert float(joint) == pytest.approx(float(likelihood + before), rel=1e-12)
 
 
@@ -152,9 +167,10 @@ def test_a_stay_has_the_likelihood_of_its_rounds():
     x, r, user = some_rounds(n=40)
     model, theta, phi = Gaussian(), jnp.asarray([0.3, -0.2, 0.1]), jnp.asarray([0.5, 0.9, -1.0])
     with double_precision():
-        by_stay = model.log_likelihood(theta, phi, stays(x, r, user), SETTING).sum()
-        by_round = model.log_likelihood(theta, phi, rounds(x, r), SETTING).sum()
-        alone = model.log_likelihood(theta, phi, stays(x, r), SETTING).sum()
+        by_stay, by_round, alone = (
+            log_likelihood(model, theta, phi, data).sum()
+            for data in (stays(x, r, user), rounds(x, r), stays(x, r))
+        )
     assert float(by_stay) == pytest.approx(float(by_round), rel=1e-12)
     assert float(alone) == pytest.approx(float(by_round), rel=1e-12)
 
@@ -185,7 +201,8 @@ def test_a_model_written_in_a_few_lines_works():
     with double_precision():
         values = {"theta": jnp.zeros(3), "phi": jnp.zeros(3)}
         twice = make_model(Twice())
-        joint, _ = log_density(twice.conditioned, (rounds(x, r), SETTING, make_prior("uniform")), {}, values)
+        arguments = rounds(x, r), SETTING, make_prior("uniform")
+        joint = jax.jit(lambda values: log_density(twice.conditioned, arguments, {}, values)[0])(values)
     assert np.isfinite(joint)
 
 
@@ -195,11 +212,9 @@ def test_several_rounds_of_one_context_in_a_row():
     with double_precision():
         row = Rounds(x[:1], jnp.asarray(r[None, :]), jnp.asarray([[1, 1, 1, 1, 0, 0.0]]))
         apart = rounds(np.repeat(x[:1], 4, axis=0), r[:4])
-        together = model.log_likelihood(theta, phi, row, SETTING)
+        together = log_likelihood(model, theta, phi, row)
         assert together.shape == (1,)
-        assert float(together[0]) == pytest.approx(
-            float(model.log_likelihood(theta, phi, apart, SETTING).sum())
-        )
+        assert float(together[0]) == pytest.approx(float(log_likelihood(model, theta, phi, apart).sum()))
 
 
 @pytest.mark.parametrize(

@@ -35,26 +35,26 @@ def plain(e, correlation, log_sd):
     return np.log(integrate.simpson(np.exp(value - value.max()), x=grid)) + value.max()
 
 
+of_user = jax.jit(log_density_of_user)
+
+
 @pytest.mark.parametrize(("correlation", "log_sd"), [(0.4, 0.5), (0.9, 0.8), (0.0, 0.3), (0.3, 0.0)])
 def test_the_density_of_a_user_is_that_of_the_rounds_with_effects_integrated_out(correlation, log_sd):
     rng = np.random.default_rng(0)
     with double_precision():
         for m in (1, 4, 40):
             e = rng.normal(size=m) + rng.normal()
-            got = log_density_of_user(
-                float(m), jnp.asarray(e.sum()), jnp.asarray(e @ e), Effects(correlation, log_sd)
-            )
+            got = of_user(float(m), e.sum(), e @ e, Effects(correlation, log_sd))
             assert float(got) == pytest.approx(plain(e, correlation, log_sd), abs=2e-6)
 
 
 def test_densities_far_out_are_small_numbers():
+    with_slope = jax.jit(jax.value_and_grad(log_density_of_user, argnums=2))
     with double_precision():
         for correlation, log_sd in ((0.5, 60.0), (1.0, 0.5), (1.0 - 1e-16, 80.0)):
             effects = Effects(jnp.asarray(correlation), jnp.asarray(log_sd))
             for m, total, squares in ((1.0, 0.4, 0.16), (5.0, 0.3, 4.0)):
-                value, slope = jax.value_and_grad(
-                    lambda s, m=m, t=total, e=effects: log_density_of_user(m, t, s, e)
-                )(squares)
+                value, slope = with_slope(m, total, squares, effects)
                 assert float(value) < 200.0
                 assert np.isfinite(value)
                 assert np.isfinite(slope)
@@ -74,9 +74,13 @@ def test_stays_rounds_and_new_users_have_one_likelihood():
             by_row = hrprob.models.make_model(model)
             from numpyro.infer.util import log_density
 
-            both = {"theta": theta, "phi": phi}
-            joint = log_density(by_row.conditioned, (trace, setting, prior), {}, both)[0]
-            return float(joint - prior.theta(setting).log_prob(theta) - prior.phi(setting).log_prob(phi))
+            @jax.jit
+            def likelihood(trace, theta, phi):
+                both = {"theta": theta, "phi": phi}
+                joint = log_density(by_row.conditioned, (trace, setting, prior), {}, both)[0]
+                return joint - prior.theta(setting).log_prob(theta) - prior.phi(setting).log_prob(phi)
+
+            return float(likelihood(trace, theta, phi))
 
         number = np.array([0, 0, 1, 1, 2, 2, 2])
         by_round = rounds(X, R, {"user": number})
@@ -90,7 +94,7 @@ def test_stays_rounds_and_new_users_have_one_likelihood():
         assert float(likelihood.sum()) == pytest.approx(density(sums), abs=1e-8)
         # A round given the others of its user: a difference of two joint densities, and its distribution function.
         data = jax.tree.map(jnp.asarray, by_round)
-        given, below = model.given_others(data, jnp.asarray(u), jnp.asarray(w), {})
+        given, below = jax.jit(lambda data, u, w: model.given_others(data, u, w, {}))(data, u, w)
         mine, others = e[4:], e[5:]
         alone = plain(mine, 0.4, 0.5) - plain(others, 0.4, 0.5) - 0.5 * np.log(w[4])
         assert float(given[4]) == pytest.approx(alone, abs=1e-5)

@@ -61,19 +61,23 @@ def exactly_above(noise, z):
     return exact(noise, -z)[0]
 
 
+@jax.jit
+def upper(noise, z):
+    return noise.survival(z), jax.vmap(jax.grad(noise.survival))(z), noise.pdf(z)
+
+
 @pytest.mark.parametrize("case", UPPER)
 def test_survival_is_accurate_in_the_upper_tail(case):
     noise, points = UPPER[case], [-3.0, 0.0, 0.5, 1.7, 5.0, 8.0, 8.4, 12.0, 30.0]
     with double_precision():
-        above = np.asarray(noise.survival(np.array(points)))
-        slope = np.asarray(jax.vmap(jax.grad(noise.survival))(jnp.asarray(points)))
+        above, slope, density = map(np.asarray, upper(noise, jnp.asarray(points)))
     for z, value in zip(points, above, strict=True):
         wanted = exactly_above(noise, z)
         if wanted < 1e-300:
             assert value == pytest.approx(float(wanted), abs=1e-300)
         else:
             assert error(value, wanted) < 1e-12, z
-    np.testing.assert_allclose(slope, -np.asarray(noise.pdf(points)), rtol=1e-11, atol=1e-305)
+    np.testing.assert_allclose(slope, -density, rtol=1e-11, atol=1e-305)
 
 
 @CASES
@@ -163,6 +167,13 @@ def test_bad_parameters_are_named(make, field):
     assert complaint.value.field == field
 
 
+@jax.jit
+def numbers_of(noise, z, source):
+    """All functions and draws, one program per kind."""
+    by_z = (noise.cdf, noise.log_cdf, noise.reciprocal_cdf, noise.pdf, noise.overshoot, noise.survival)
+    return *(function(z) for function in by_z), noise.draw(source, 4)
+
+
 @pytest.mark.parametrize(
     "noise",
     [
@@ -180,9 +191,8 @@ def test_the_most_extreme_parameters_give_numbers(noise):
     z = np.array([-40.0, -8.0, -1.0, 0.0, 0.5, 3.0, 20.0])
     with double_precision():
         source = Source(trial_keys(3, np.arange(2)), jnp.arange(1, 9, dtype=jnp.uint32))
-        draws = noise.draw(source, 4)
-    given = (noise.cdf(z), noise.log_cdf(z), noise.reciprocal_cdf(z), noise.pdf(z), noise.overshoot(z))
-    for numbers in (*given, noise.survival(z), draws, noise.tail, noise.fourth_moment):
+        given = numbers_of(noise, z, source)
+    for numbers in (*given, noise.tail, noise.fourth_moment):
         assert not np.any(np.isnan(np.asarray(numbers, dtype=float)))
 
 

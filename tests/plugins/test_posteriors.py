@@ -17,6 +17,8 @@ PROBLEM = {
     "phi": [0.8, -0.5],
     "satisfaction": {"kind": "uniform", "low": -2.0, "high": 0.0},
 }
+# Refinement has the same functions in a fit as in a policy, and a fit stands beside every play with this.
+QUICK = {"kind": "laplace", "points": 0}
 
 
 def some_rounds(n=30):
@@ -104,7 +106,7 @@ def test_a_model_is_fitted_and_played(plugin):
     posterior = hrprob.fit(some_rounds(), "laplace", model=table)
     assert posterior.target.model.share == 0.2
     assert posterior.reweight().effective > 1000
-    chosen = played(model=table)
+    chosen = played(model=table, engine=QUICK)
     assert chosen.model == posterior.target.model
     assert float(chosen.model.noise.cdf(0.0)) == pytest.approx(0.5)
 
@@ -116,4 +118,4 @@ def test_a_prior_is_fitted_and_played(plugin):
     usual = hrprob.fit(some_rounds(), "laplace")
     assert np.linalg.norm(posterior.theta, axis=-1).mean() < np.linalg.norm(usual.theta, axis=-1).mean()
     assert np.linalg.norm(posterior.phi, axis=-1).max() <= 1.0 + 1e-9
-    assert played(prior="small-effects").prior.share == 0.2
+    assert played(prior="small-effects", engine=QUICK).prior.share == 0.2

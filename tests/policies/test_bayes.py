@@ -46,7 +46,7 @@ def test_an_engine_outside_the_program_is_fitted_between_chunks():
         trials = 2
         state = jax.vmap(bound.init, axis_size=trials, out_axes=-1)()
         step = jax.vmap(lambda state, total: serve(bound, state, seen(1, 1, total=total)), (-1, 0), -1)
-        state = step(state, jnp.asarray([1.0, -1.0]))
+        state = jax.jit(step)(state, jnp.asarray([1.0, -1.0]))
         fitted = bound.fit_outside(state, 1, jax.random.split(jax.random.key(0), trials))
         assert jax.tree.map(jnp.shape, fitted) == jax.tree.map(jnp.shape, state)
         means = np.asarray(fitted.belief.mean)

@@ -177,7 +177,7 @@ def test_learns_nothing_from_rounds_outside_the_sample_set(policy: Policy) -> No
     if not isinstance(learned(policy.init()), GLSEState | RidgeState | WeightedState):
         pytest.skip("has no statistics of a sample set")
     now = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), draw_users(0))
-    state, action = step(policy, policy.init(), jnp.asarray(1.0), now)
+    state, action = jax.jit(step)(policy, policy.init(), jnp.asarray(1.0), now)
     nothing = Seen(
         user=jnp.asarray(2.0),
         contexts=now.contexts,
@@ -191,7 +191,7 @@ def test_learns_nothing_from_rounds_outside_the_sample_set(policy: Policy) -> No
         squares=jnp.zeros(()),
         outcomes=now.outcomes,
     )
-    before, after = learned(state), learned(policy.update(state, nothing))
+    before, after = learned(state), learned(jax.jit(policy.update)(state, nothing))
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=1e-14), before, after)
 
 

@@ -75,7 +75,8 @@ def test_estimates_at_the_truth_select_the_best_action(kind: str) -> None:
         state = state_at_the_truth(policy, PROBLEM)
         keys = trial_keys(0, np.arange(1))
         arrived = arrivals(PROBLEM, keys, np.arange(1, 41, dtype=np.uint32))
+        select, select_best = jax.jit(policy.select), jax.jit(best.select)
         for place in range(40):
             contexts, beta = arrived.contexts[place, :, :, 0], arrived.beta[place, 0]
-            chosen = policy.select(state, jax.random.key(place), contexts, beta)
-            assert int(chosen) == int(best.select((), jax.random.key(0), contexts, beta))
+            chosen = select(state, jax.random.key(place), contexts, beta)
+            assert int(chosen) == int(select_best((), jax.random.key(0), contexts, beta))

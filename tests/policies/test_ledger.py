@@ -16,11 +16,24 @@ from tests.helpers import make
 from tests.policies.stays import seen
 
 
+@jax.jit
+def update(policy, state, one):
+    return policy.update(state, one)
+
+
+@jax.jit
+def depart(policy, state, user):
+    return policy.depart(state, user)
+
+
+close = jax.jit(ledger.close)
+
+
 def serve(policy, state, *all_seen):
     """Let one user be seen, and leave."""
     for one in all_seen:
-        state = policy.update(state, one)
-    return policy.depart(state, all_seen[-1].user)
+        state = update(policy, state, one)
+    return depart(policy, state, all_seen[-1].user)
 
 
 def test_stays_are_recorded_in_their_rows():
@@ -47,13 +60,13 @@ def test_single_outcomes_are_recorded_where_a_model_needs_them():
         none = {"sampled": jnp.zeros(()), "outcomes": jnp.asarray([9.0])}
         state = bound.init()
         for what in (single, none, single):
-            state = bound.update(state, seen(1, 1, 3, **what))
-        state = state._replace(ledger=ledger.close(state.ledger, jnp.asarray(-1)))
-        state = bound.update(state, seen(2, 7))
+            state = update(bound, state, seen(1, 1, 3, **what))
+        state = state._replace(ledger=close(state.ledger, jnp.asarray(-1)))
+        state = update(bound, state, seen(2, 7))
         long = seen(3, 8, sampled=jnp.asarray(40.0))
-        state = state._replace(ledger=ledger.close(state.ledger, jnp.asarray(0)))
-        state = bound.update(state, long)
-        state = state._replace(ledger=ledger.close(state.ledger, jnp.asarray(1)))
+        state = state._replace(ledger=close(state.ledger, jnp.asarray(0)))
+        state = update(bound, state, long)
+        state = state._replace(ledger=close(state.ledger, jnp.asarray(1)))
     rounds, warm = jax.tree.map(np.asarray, (state.ledger.rows, state.ledger.warm))
     assert warm.r[3, :3].tolist() == [2.5, 2.5, 0.0]
     assert warm.weight.sum() == 2.0
@@ -92,14 +105,14 @@ def test_an_eager_policy_has_a_row_for_each_action():
     with double_precision():
         bound = policy.bind(hrprob.Problem(), users=40)
         state = bound.init()
-        sampled = []
+        sampled, quota = [], jax.jit(bound.quota)
         for action in (3, 5, 3, 7, 1, 9, 9, 0, 2, 4, 6, 3):
             x = jnp.asarray([0.05 * action, 0.1, 0.0, 0.0])
-            room = float(bound.quota(state, jnp.zeros(()), jnp.ones(()), x))
+            room = float(quota(state, jnp.zeros(()), jnp.ones(()), x))
             sampled.append(min(room, 1.0))
             one = {"sampled": jnp.asarray(sampled[-1]), "total": jnp.asarray(2.0 * sampled[-1]), "context": x}
-            state = bound.update(state, seen(1, 2, action, **one))
-        state = bound.depart(state, jnp.ones(()))
+            state = update(bound, state, seen(1, 2, action, **one))
+        state = depart(bound, state, jnp.ones(()))
         state = serve(bound, state, seen(2, 4, 0, sampled=jnp.ones(())))
     # Eight actions have a row; for the ninth, 6, there is none left, and its round is not in the sample set.
     assert sampled == [1.0] * 10 + [0.0, 1.0]

@@ -64,9 +64,14 @@ def test_thompson_with_known_variance_serves_the_best_action_under_its_draw():
     mean, factor = covariance @ x.T @ (total / w), np.linalg.cholesky(covariance)
     with double_precision():
         keys = jax.random.split(jax.random.key(0), 40)
-        pairs = jax.vmap(jax.random.split)(keys)
-        noise = np.asarray(jax.vmap(lambda key: jax.random.normal(key, (32, 2)))(pairs[:, 0]))
-        probability = np.asarray(jax.vmap(lambda key: jax.random.uniform(key, (32,)))(pairs[:, 1]))
+
+        @jax.jit
+        @jax.vmap
+        def numbers(key):
+            by_noise, by_probability = jax.random.split(key)
+            return jax.random.normal(by_noise, (32, 2)), jax.random.uniform(by_probability, (32,))
+
+        noise, probability = (np.asarray(leaf) for leaf in numbers(keys))
         for scale in (1.0, 0.4):
             tries = mean + scale * noise @ factor.T
             size = np.sum(tries**2, axis=-1)
@@ -88,10 +93,15 @@ def test_homoscedastic_thompson_serves_the_best_action_under_its_draw():
     rest = np.sum(squares - 2 * total * (x @ mean) + m * (x @ mean) ** 2) + ridge * mean @ mean
     with double_precision():
         keys = jax.random.split(jax.random.key(0), 40)
-        pairs = jax.vmap(jax.random.split)(keys)
-        gamma = jax.vmap(lambda key: jax.random.gamma(key, shape + 0.5 * m.sum()))(pairs[:, 0])
-        noise = np.asarray(jax.vmap(lambda key: jax.random.normal(key, (2,)))(pairs[:, 1]))
-        variance = (shape * 2.0 + 0.5 * rest) / np.asarray(gamma)[:, None]
+
+        @jax.jit
+        @jax.vmap
+        def numbers(key):
+            by_gamma, by_noise = jax.random.split(key)
+            return jax.random.gamma(by_gamma, shape + 0.5 * m.sum()), jax.random.normal(by_noise, (2,))
+
+        gamma, noise = (np.asarray(leaf) for leaf in numbers(keys))
+        variance = (shape * 2.0 + 0.5 * rest) / gamma[:, None]
         for scale in (1.0, 0.4):
             theta = mean + scale * np.sqrt(variance) * noise @ factor.T
             wanted = best(theta, variance, beta)

@@ -52,8 +52,7 @@ def test_derivatives_are_those_of_the_log_density(model, prior):
         parts, many = got(z, pad(data, 3 * BLOCK), rows)
         for value, reference in zip(parts, wanted(z), strict=True):
             np.testing.assert_allclose(value, reference, rtol=1e-10, atol=1e-10)
-        half = target.log_density(0.5 * z, data)
-        np.testing.assert_allclose(many, [wanted(z)[0], half], rtol=1e-12)
+        np.testing.assert_allclose(many, [wanted(z)[0], wanted(0.5 * z)[0]], rtol=1e-12)
 
 
 def test_a_buffer_of_broken_blocks_is_refused():

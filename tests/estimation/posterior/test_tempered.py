@@ -36,19 +36,14 @@ def test_only_the_likelihood_is_tempered(model: str) -> None:
         z = jnp.asarray(RNG.normal(size=4))
         data = jax.tree.map(jnp.asarray, rounds(X, R))
         none = jax.tree.map(lambda leaf: leaf[:0], data)
-        prior = plain.log_density(z, none)
-        wanted = prior + TEMPER * (plain.log_density(z, data) - prior)
-        np.testing.assert_allclose(target.log_density(z, data), wanted, rtol=1e-12)
-        of_rows = jnp.stack(
-            [
-                target.row_at_many(
-                    jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], data),
-                    *(part[None] for part in target.coefficients(z)),
-                )[0]
-                for i in range(len(R))
-            ]
-        )
-        np.testing.assert_allclose(prior + of_rows.sum(), wanted, rtol=1e-12)
+        log_density = jax.jit(lambda target, data: target.log_density(z, data))
+        prior = log_density(plain, none)
+        wanted = prior + TEMPER * (log_density(plain, data) - prior)
+        np.testing.assert_allclose(log_density(target, data), wanted, rtol=1e-12)
+        coefficients = [part[None] for part in jax.jit(target.coefficients)(z)]
+        of_row = jax.jit(lambda row: target.row_at_many(row, *coefficients)[0])
+        of_rows = [of_row(jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], data)) for i in range(len(R))]
+        np.testing.assert_allclose(prior + np.sum(of_rows), wanted, rtol=1e-12)
 
 
 def scaled() -> tuple[Stays, Stays]:
@@ -74,18 +69,17 @@ def test_particles_have_tempered_weights() -> None:
     plain, target = tempered("gaussian")
     with double_precision():
         seen, fewer = scaled()
-        z, given = smc_integrated.start(target, jax.random.key(0), 3)
-        rows = [(seen, seen.x.shape[0])], [(fewer, seen.x.shape[0])]
-        whole, alone = (
-            smc_integrated.posterior(one, tables, z)
-            for one, tables in zip((target, plain), rows, strict=True)
-        )
+        z, given = jax.jit(lambda key: smc_integrated.start(target, key, 3))(jax.random.key(0))
+        rows = seen.x.shape[0]
+        posterior = jax.jit(lambda target, data: smc_integrated.posterior(target, [(data, rows)], z))
+        absorb = jax.jit(lambda target, stay: smc_integrated.absorb(target, z, given, stay))
+        whole, alone = posterior(target, seen), posterior(plain, fewer)
         jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-10), whole, alone)
         stay, less = (jax.tree.map(lambda leaf: leaf[0], data) for data in (seen, fewer))
         jax.tree.map(
             lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-10),
-            smc_integrated.absorb(target, z, given, stay),
-            smc_integrated.absorb(plain, z, given, less),
+            absorb(target, stay),
+            absorb(plain, less),
         )
 
 

@@ -17,10 +17,15 @@ from hrprob.policies import Seen
 from tests.policies.problems import PROBLEM
 
 
+@jax.jit
+def step(bound: Any, state: Any, seen: Seen) -> Any:
+    """Update a policy by a user's stay."""
+    return bound.depart(bound.update(state, seen), seen.user)
+
+
 def served(bound: Any, users: int, seed: int = 0) -> Any:
     """Show a policy stays of users under random actions, and return its state and the stays."""
     rng, rows = np.random.default_rng(seed), []
-    step = jax.jit(lambda state, seen: bound.depart(bound.update(state, seen), seen.user))
     state = jax.tree.map(jnp.asarray, bound.init())
     for user in range(1, users + 1):
         contexts = rng.normal(size=(5, 3))
@@ -32,7 +37,7 @@ def served(bound: Any, users: int, seed: int = 0) -> Any:
             jnp.asarray(float(user)), contexts, jnp.asarray(2), x, jnp.zeros(()), jnp.asarray(m), jnp.asarray(True),
             jnp.asarray(m), jnp.asarray(r.sum()), jnp.asarray((r**2).sum()), jnp.zeros(16),
         )  # fmt: skip
-        state = step(state, seen)
+        state = step(bound, state, seen)
     return state, Stays(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
@@ -64,9 +69,10 @@ def test_optimism_is_about_the_largest_lifetime_in_the_set(played: Any) -> None:
     rng = np.random.default_rng(9)
     contexts = rng.normal(size=(5, 3))
     contexts /= np.linalg.norm(contexts, axis=1, keepdims=True)
+    largest = jax.jit(lambda bound, *arguments: bound.width.largest_values(bound, *arguments))
     for beta in (-0.4, 0.6):
         with double_precision():
-            values = bound.width.largest_values(bound, state, jnp.asarray(contexts), jnp.asarray(beta))
+            values = largest(bound, state, contexts, beta)
         exact = np.array([known.lifetime_interval(x, beta).high for x in contexts])
         # The closed form contains the set and is a little wider; on the scale of ln h by up to a half.
         assert np.all(np.log(values) > np.log(exact) - 1e-6)

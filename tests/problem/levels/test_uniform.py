@@ -128,11 +128,11 @@ def test_mean_lifetime_where_the_variance_is_at_its_floor() -> None:
 def test_mean_lifetime_has_derivatives() -> None:
     nodes = hrprob.UniformLevels(-1.0, 1.0).nodes()
     with double_precision():
-        slope = jax.grad(lambda u: lifetime.mean_h(u, jnp.asarray(2.0), nodes, NORMAL))(jnp.asarray(0.3))
+        by_u = jax.grad(lambda u, nodes: lifetime.mean_h(u, jnp.asarray(2.0), nodes, NORMAL))
+        slope = jax.jit(by_u)(jnp.asarray(0.3), nodes)
         hidden = hrprob.HiddenLevels(hrprob.UniformLevels(-1.0, 1.0))
-        both = jax.grad(lambda u, w: hidden.rounds(u, w, math.nan, NORMAL), (0, 1))(
-            jnp.asarray(0.3), jnp.asarray(2.0)
-        )
+        by_both = jax.grad(lambda u, w: hidden.rounds(u, w, math.nan, NORMAL), (0, 1))
+        both = jax.jit(by_both)(jnp.asarray(0.3), jnp.asarray(2.0))
     beta, weights = panels(-1.0, 1.0, 5)
     wanted = [np.sum(weights * part) / 2 for part in lifetime.h_gradient(0.3, 2.0, beta)]
     assert float(slope) == pytest.approx(wanted[0], rel=1e-9)
