@@ -17,8 +17,13 @@ __all__ = ["TRIALS", "USERS", "hr_ucb", "policies", "run", "simulate_seconds"]
 USERS, TRIALS = 30000, 20
 VARIANCE_MAX = 2 + math.sqrt(0.5**2 + 0.2**2 + 0.8**2 + 0.9**2)
 _TEXTBOOK_USERS = 2000
-# Users and repetitions of policies that would take minutes.
-_SIZES = {"thompson smc": (3000, 1), "thompson laplace": (USERS, 1)}
+# Users and repetitions of policies that would take minutes, or whose cost per user fewer users tell as well.
+_SIZES = {
+    "thompson smc": (3000, 1),
+    "thompson laplace": (USERS, 1),
+    "hr-ucb likelihood-ratio": (10000, 3),
+    "hr-ucb-exact likelihood-ratio": (10000, 3),
+}
 
 
 def hr_ucb(**changes: Any) -> Any:
@@ -36,6 +41,8 @@ def policies() -> dict[str, Any]:
         "hr-ucb": hr_ucb(),
         "hr-ucb eager": hr_ucb(eager=True),
         "hr-ucb paper": hrprob.HRUCB(radius="paper"),
+        "hr-ucb likelihood-ratio": hrprob.HRUCB(radius="likelihood-ratio", warmup=5),
+        "hr-ucb-exact likelihood-ratio": hrprob.HRUCBExact(radius="likelihood-ratio", warmup=5),
         "greedy": hrprob.Greedy(warmup=5),
         "linucb": hrprob.LinUCB(ridge=0, warmup=5),
         "sigma-max-ucb": hrprob.SigmaMaxUCB(divide_by="variance", variance_max=VARIANCE_MAX, warmup=5),

@@ -18,6 +18,7 @@ __all__ = [
     "given",
     "inside",
     "kind_or_table",
+    "kinds_or_tables",
     "names_of",
     "nearest",
     "read_number",
@@ -88,6 +89,24 @@ def kind_or_table(option: str, text: str) -> Decoded:
     if list(read) != ["value"]:
         raise InvalidInput(option, f"{must}, and nothing after it", text, remedy)
     return read["value"]
+
+
+def kinds_or_tables(option: str, text: str) -> list[Decoded]:
+    """Return the kinds and tables that an option of the command line lists, separated by commas.
+
+    Examples
+    --------
+    >>> kinds_or_tables("--compare", 'mixture, {kind = "student-t", df = 3.0}')
+    ['mixture', {'kind': 'student-t', 'df': 3.0}]
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "{[") - (character in "}]")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [kind_or_table(option, part.strip()) for part in parts]
 
 
 def table_of(field: str, tables: Mapping[str, object], remedy: str) -> Mapping[str, Decoded]:

@@ -15,6 +15,7 @@ from hrprob.cli.shared import Command, import_modules, named_as_options, result_
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
+    from hrprob.models import Model
 
 __all__ = ["COMMAND"]
 
@@ -29,7 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare",
         metavar="MODELS",
-        help="outcome models to rank beside --model, A,B,...: by prequential score and by leave-one-out",
+        help="outcome models to rank beside --model, A,B,... (kinds or TOML tables): by prequential score and by leave-one-out",
     )
 
 
@@ -42,12 +43,9 @@ def _run(arguments: argparse.Namespace) -> None:
         from hrprob.fitting.fit import fit
         from hrprob.fitting.table import read_table
         from hrprob.io.staging import staged
-        from hrprob.models import make_model
 
     options = fit_options(arguments)
-    names = [] if arguments.compare is None else arguments.compare.split(",")
-    with named_as_options(model="compare"):
-        models = [make_model(name.strip()) for name in names]
+    models = [] if arguments.compare is None else _further_models(arguments.compare, options["model"])
     with named_as_options("outcome", "context", "user", "level", "scale", data="FILE"):
         table = read_table(arguments.file, columns_of(arguments), arguments.scale)
 
@@ -69,6 +67,23 @@ def _run(arguments: argparse.Namespace) -> None:
     say(f"\npage in {Path(out, 'check.html')}")
     plain = checked.to_plain() | ({} if ranking is None else {"ranking": ranking.to_plain()})
     print_result(arguments, out, plain)
+
+
+def _further_models(text: str, model: Decoded) -> list[Model]:
+    """Return the models that ``--compare`` names, without those that are equal to ``model`` or to an earlier one."""
+    from hrprob._core.errors import InvalidInput
+    from hrprob._core.tables import kinds_or_tables
+    from hrprob.fitting.checks.ranking import distinct
+    from hrprob.models.base import MODELS
+
+    with named_as_options("compare"):
+        named = [MODELS.make(one, field="compare") for one in kinds_or_tables("--compare", text)]
+    own = MODELS.make(model)
+    further = distinct([own, *named])[1:]
+    if not further:
+        remedy = f"models are ranked beside that of --model, {own.kind}"
+        raise InvalidInput("--compare", "must name another model", text, remedy)
+    return further
 
 
 COMMAND = Command(

@@ -29,6 +29,7 @@ __all__ = [
     "MOST_SHIFT",
     "Concern",
     "about_draws",
+    "at_bounds",
     "concerns",
     "restricted",
 ]
@@ -174,12 +175,24 @@ def _projected(posterior: Posterior) -> list[Concern]:
 def restricted(posterior: Posterior) -> list[Concern]:
     """Return the concerns that the bounds of θ and φ restrict the posterior."""
     found = []
-    for name, symbol in (("theta", "θ"), ("phi", "φ")):
-        radius = _radius(posterior, name)
-        share = float(np.mean(np.linalg.norm(posterior.slopes(name), axis=-1) > _NEAR * radius))
-        if share > _RESTRICTED and share > 1.5 * (1.0 - _NEAR ** posterior.slopes(name).shape[-1]):
-            words = f"{share:.0%} of draws have ‖{symbol}‖ within 2 % of its bound {radius:g}"
+    for name, (share, most) in at_bounds(posterior).items():
+        if share > most:
+            symbol = {"theta": "θ", "phi": "φ"}[name]
+            words = (
+                f"{share:.0%} of draws have ‖{symbol}‖ within 2 % of its bound {_radius(posterior, name):g}"
+            )
             found.append(Concern(f"{words}: if it may be larger, {_wider(posterior, name)}"))
+    return found
+
+
+def at_bounds(posterior: Posterior) -> dict[str, tuple[float, float]]:
+    """Return by name, of θ and φ, the share of draws near the bound, and the one above which the bound restricts."""
+    found = {}
+    for name in ("theta", "phi"):
+        length = np.linalg.norm(posterior.slopes(name), axis=-1)
+        by_chance = 1.0 - _NEAR ** posterior.slopes(name).shape[-1]
+        share = float(np.mean(length > _NEAR * _radius(posterior, name)))
+        found[name] = share, max(_RESTRICTED, 1.5 * by_chance)
     return found
 
 

@@ -22,12 +22,12 @@ def rounds(tmp_path):
 
 @pytest.mark.slow
 def test_a_check_answers_and_leaves_a_page(call, rounds, tmp_path):
-    status, out, _ = call("check", rounds, *QUICK, "--quick", "--compare", "student-t", "--out", "a/check")
+    compared = 'gaussian, student-t,{kind = "student-t", df = 3.0}, {df = 5.0, kind = "student-t"}'
+    status, out, _ = call("check", rounds, *QUICK, "--quick", "--compare", compared, "--out", "a/check")
     assert status == 0
     question, answer = out.splitlines()[:2]
     assert question == "Can this posterior be trusted on these data?"
     assert answer.startswith(("Yes: ", "No: ", "Cannot tell: "))
-    assert "student-t" in out
     folder = tmp_path / "a" / "check"
     assert {"check.html", "check.json", "manifest.json", "ranking.json"} <= {
         path.name for path in folder.iterdir()
@@ -36,6 +36,11 @@ def test_a_check_answers_and_leaves_a_page(call, rounds, tmp_path):
     ranking = json.loads((folder / "ranking.json").read_text())
     assert data["answer"] in ("yes", "no", "cannot tell")
     assert ranking["models"][0]["behind"] == 0.0
+    # The model of --model and one that is named twice are fitted once.
+    named = {one["model"] for one in ranking["models"]}
+    assert len(ranking["models"]) == 3
+    assert named == {"gaussian", "student-t (df 5)", "student-t (df 3)"}
+    assert all(name in out for name in named)
     assert json.loads((folder / "manifest.json").read_text())["job"] == "check"
 
 
@@ -54,6 +59,8 @@ def test_a_fit_checks_itself(call, rounds, tmp_path):
         (("nowhere.csv",), "`FILE` must be"),
         (("rounds.csv", "--engine", "lapalce"), "`--engine`"),
         (("rounds.csv", *QUICK, "--quick", "--compare", "students"), "`--compare`"),
+        (("rounds.csv", *QUICK, "--quick", "--compare", "gaussian"), "`--compare` must name another model"),
+        (("rounds.csv", *QUICK, "--quick", "--compare", '{kind = "student-t", df = 0.5}'), "`--compare.df`"),
     ],
 )
 def test_what_cannot_be_checked_is_said_in_one_line(call, rounds, arguments, message):

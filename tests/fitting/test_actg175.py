@@ -67,9 +67,11 @@ def test_five_lines_with_nuts(monkeypatch):
     assert posterior.divergences == 0
     options = {"outcome": "gain", "context": made["features"], "scale": "standardise", "intercept": True}
     monkeypatch.undo()
-    start = time.perf_counter()
-    hrprob.fit(made["patients"], bounds="auto", seed=1, **options)
-    print(f"nuts, compiled: {time.perf_counter() - start:.1f} s")
+    start = time.process_time()
+    hrprob.fit(made["patients"], "nuts", bounds="auto", seed=1, **options)
+    seconds = time.process_time() - start
+    print(f"nuts, compiled: {seconds:.1f} CPU s")
+    assert seconds <= 30.0
 
 
 @pytest.mark.study

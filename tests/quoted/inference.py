@@ -6,6 +6,7 @@ from pathlib import Path
 from hrprob.numerics.shares import share_interval
 from tests.quoted.formats import number, with_error, with_interval
 
+PREDICTIVES = ("weighted", "glse", "laplace")
 SHOWN = {"wald": "Wald", "posterior": "posterior", "anytime": "anytime"}
 
 
@@ -44,14 +45,14 @@ def anytime_rows(values):
         for design in ("fixed", "greedy", "hr-ucb", "thompson"):
             found = values.get(noise, {}).get(design, {})
             row = [noise if design == "fixed" else "", design]
-            for predictive in ("glse", "laplace"):
-                row += missed(found[predictive]) if predictive in found else ["not run", "", ""]
-            row.append(fitted(found.get("laplace", {})))
-            rows.append(row)
+            for predictive in PREDICTIVES:
+                row += missed(found[predictive]) if predictive in found else ["not run", ""]
+            row.append(number(min((one["rounds"]["least"] for one in found.values()), default=0)))
+            rows.append([*row, fitted(found.get("laplace", {}))])
     header = ["outcomes", "design"]
-    for predictive in ("glse", "laplace"):
-        header += [f"`{predictive}`, δ = .1", "δ = .05", "n up to"]
-    return [*header, "draws, growth"], rows
+    for predictive in PREDICTIVES:
+        header += [f"`{predictive}`, δ = .1", "δ = .05"]
+    return [*header, "n up to", "draws, growth"], rows
 
 
 def fitted(found):
@@ -74,10 +75,9 @@ def misspecified_rows(values):
 
 
 def missed(found):
-    """Return the shares in percent, with intervals, and the least largest n."""
+    """Return the shares in percent, with intervals."""
     parts = zip(found["missed"], (0.1, 0.05), strict=True)
-    cells = [interval(part, found["sets"], 1, 100 * allowed) for part, allowed in parts]
-    return [*cells, number(found["rounds"]["least"])]
+    return [interval(part, found["sets"], 1, 100 * allowed) for part, allowed in parts]
 
 
 def interval(part, count, digits=0, value=10):

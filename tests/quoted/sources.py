@@ -164,7 +164,10 @@ SOURCES = {
         ["reproduce", "--out", "OUT"],
         reproduction,
         "the paper's figures, 20 × 30 000 users",
-        {"figure2-released.png": ROOT / "experiments" / "reproduce" / "figure2.png"},
+        {
+            "figure2-released.png": ROOT / "experiments" / "reproduce" / "figure2.png",
+            "validity.png": ROOT / "experiments" / "reproduce" / "validity.png",
+        },
     ),
     "suite": Source(
         ["suite", "--out", "OUT"], suite, "all policies on the suite's problems, 20 × 5 000 users"

@@ -223,19 +223,25 @@ class LikelihoodRatioSet:
         return BoundingEllipsoid(Ellipsoid(search.maximum.v, shape, found.radius), found.slack)
 
     def phi_radius(self, ridge: float = 1.0) -> float:
-        """Return the largest ‖φ − φ̂‖ in the norm of V over the set, φ̂ being the GLSE's: what ρ_n bounds."""
+        """Return the largest ‖φ − φ̂‖ in the norm of V, φ̂ being the GLSE's: what ρ_n bounds.
+
+        It is that over the piece of the set around the maximum of the likelihood, as far as searches find it.
+        """
         return projections.phi_radius(self._search, sums_of(self.data_), ridge)
 
     def mean_interval(self, x: ArrayLike) -> Interval:
-        """Return the least and the largest θᵀx over the set."""
+        """Return the least and the largest θᵀx over the piece of the set around its maximum, as far as searches find it."""
         return projections.interval(self._search, projections.mean, self._context(x), 0.0, NORMAL)
 
     def variance_interval(self, x: ArrayLike) -> Interval:
-        """Return the least and the largest f(φᵀx) over the set."""
+        """Return the least and the largest f(φᵀx) over the piece of the set around its maximum, as far as searches find it."""
         return projections.interval(self._search, projections.variance, self._context(x), 0.0, NORMAL)
 
     def reneging_interval(self, x: ArrayLike, beta: float) -> Interval:
-        """Return the least and the largest probability, over the set, that an outcome falls below ``beta``."""
+        """Return the least and the largest probability that an outcome falls below ``beta``.
+
+        They are those over the piece of the set around its maximum, as far as searches find it.
+        """
         beta = check_number("beta", beta, remedy="it is a satisfaction level")
         found = projections.interval(
             self._search, projections.log_reneging, self._context(x), beta, self.model.noise
@@ -243,7 +249,7 @@ class LikelihoodRatioSet:
         return Interval(math.exp(found.low), math.exp(found.high))
 
     def lifetime_interval(self, x: ArrayLike, beta: float) -> Interval:
-        """Return the least and the largest expected lifetime h over the set."""
+        """Return the least and the largest expected lifetime h over the piece of the set around its maximum, as far as searches find it."""
         low, high = self.reneging_interval(x, beta)
         return Interval(1.0 / high, math.inf if low == 0.0 else 1.0 / low)
 
@@ -265,7 +271,9 @@ class LikelihoodRatioSet:
         """Return the e-value and the anytime p-value of a hypothesis about (θ, φ).
 
         The p-value holds at all n simultaneously: look as often as you like, stop when you like. The largest
-        likelihood under the hypothesis is searched for, from several starting points.
+        likelihood under the hypothesis is searched for, from the maximum of the likelihood without it and from a few points
+        spread over the set. With a few dozen rounds there may be several maxima; where the largest is missed, the e-value
+        is too large.
 
         Examples
         --------
@@ -277,7 +285,7 @@ class LikelihoodRatioSet:
         search, d = self._search, self.setting_.dimension
         family = hypothesis.family(self.setting_, np.asarray(self.data_.x))
         inequality = hypothesis.inequality(self.setting_, self.model.noise)
-        best = search.maximise(family, inequality, starts=[search.maximum.v])
+        best = search.maximise(family, inequality, starts=[search.maximum.v, *search.scattered()])
         log_e = float(np.sum(self.log_q_)) - best.value
         e_value = math.exp(min(log_e, 700.0))
         return Tested(e_value, log_e, min(1.0, math.exp(min(-log_e, 0.0))), best.v[:d], best.v[d:])

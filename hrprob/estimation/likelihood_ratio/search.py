@@ -22,6 +22,7 @@ from hrprob._core.precision import double_precision
 from hrprob._core.types import Integer
 from hrprob.estimation.likelihood_ratio import region
 from hrprob.estimation.likelihood_ratio.predictives import sums_of
+from hrprob.numerics.directions import unit_vectors
 from hrprob.numerics.row_sums import capacity_for
 from hrprob.observations import Data, pad
 from hrprob.problem.links.base import as_affine
@@ -38,6 +39,8 @@ Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 # How far outside, as a share of ℓ_max − τ, a point may be for rounding.
 _TOLERANCE = 1e-6
 _MOST_ITERATIONS = 200
+# Points spread over the set, at most this share of a bound's radius from 0.
+_SCATTERED, _WITHIN = 4, 0.9
 
 
 class Free(NamedTuple):
@@ -121,6 +124,8 @@ class Search:
         ]
         constraints = self._balls() + ([inequality] if inequality else [])
         found = [self._solve(self.log_likelihood, constraints, within, t, 1.0) for t in begin]
+        # With few rounds a search may run off to where a variance is 0; where it began is a candidate still.
+        found += [within.origin + within.basis @ t for t in begin]
         kept = [v for v in found if all(c(v)[0] >= -_TOLERANCE for c in constraints)]
         if not kept:
             return Maximum(within.origin, -np.inf)
@@ -145,6 +150,16 @@ class Search:
             if value > best[0]:
                 best = (value, v)
         return best
+
+    def scattered(self) -> list[np.ndarray]:
+        """Return a few points at about the edge of the set, within the balls: where the likelihood has several maxima, starting points."""
+        d, bounds = self.setting.dimension, self.setting.bounds
+        ways = unit_vectors(np.random.default_rng(0), (_SCATTERED, 2 * d))
+        points = self.maximum.v + np.sqrt(2.0 * max(self.excess, 0.0)) * ways @ self._factor.T
+        for part, bound in ((points[:, :d], bounds.theta), (points[:, d:], bounds.phi)):
+            length = np.linalg.norm(part, axis=1, keepdims=True)
+            part *= np.minimum(1.0, _WITHIN * bound / np.maximum(length, 1e-300))
+        return list(points)
 
     def _inside(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = self.log_likelihood(v)

@@ -3,11 +3,11 @@
 =================  =====================================================================
 ``draws``          draws compared with an importance sample; R-hat, effective sample size
 ``predictions``    LOO-PIT of rounds and of users, tested with allowance for dependence
+``users``          dependence within a user
 ``mean``           prequential residuals along features, squares, products
 ``variance``       their sizes, likewise
 ``specification``  offset and bounds, estimated beside θ and φ
 ``shape``          skewness, tails, the largest outcome
-``users``          dependence within a user
 ``stays``          departures, and stays replayed with the stopping rule
 ``sensitivity``    power scaling of prior and likelihood, draws at the bounds
 ``updating``       posterior SBC: further users served under draws, refitted, ranked

@@ -106,8 +106,8 @@ def _lead(checked: Checked) -> str:
     return (
         f"Posterior by {posterior.engine.kind} of {posterior.target.model.kind} outcomes, "
         f"{posterior.target.prior.kind} prior, given {len(posterior.table)} rounds{of_users}. Checks are "
-        f"tested at {100 * TESTED_AT:g} % in all (Holm's procedure), with p-values that are approximate; of quick pages on "
-        f"sound problems {alarms} had a failure. What is called detectable is detected with probability 80 %. Residuals are those "
+        f"tested at {100 * TESTED_AT:g} % in all (Holm's procedure), with p-values that are approximate; of quick pages with "
+        f"laplace on sound problems {alarms} had a failure, pages by nuts and full pages were not measured. What is called detectable is detected with probability 80 %. Residuals are those "
         "of predictions from earlier rounds alone: they are independent under the model, whatever policy chose the "
         f"contexts and whenever users left.{_left_out(checked)}"
     )

@@ -46,7 +46,7 @@ class PredictionsCheck(Check[PredictionResult]):
 
     title = "Leave-one-out predictions"
     order = 1.0
-    remedy = "see which of the checks of mean, variance, shape and users fails"
+    remedy = "see which of the checks of users, mean, variance and shape fails"
 
     def compute(self, inputs: CheckInputs) -> PredictionResult:
         """Return leave-one-out predictions, and tests of their PIT values."""

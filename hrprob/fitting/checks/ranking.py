@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
-from hrprob._core.formatting import format_number, with_error
+from hrprob._core.formatting import format_number, listed, with_error
+from hrprob._core.records import describe
 from hrprob.fitting.checks.inputs import CheckInputs
 from hrprob.io.result_table import ResultTable
 
 if TYPE_CHECKING:
     from hrprob.fitting.posterior import Posterior
+    from hrprob.models import Model
 
-__all__ = ["Ranked", "Ranking", "rank"]
+__all__ = ["Ranked", "Ranking", "distinct", "labels", "rank"]
 
 # Standard errors that a difference must exceed to be called one.
 _CLEAR = 2.0
@@ -103,15 +105,52 @@ class Ranking(NamedTuple):
         return {"models": [one._asdict() for one in self.rows], "sentence": self.sentence}
 
 
+def distinct(models: Sequence[Model]) -> list[Model]:
+    """Return the models without those that are equal to an earlier one.
+
+    Examples
+    --------
+    >>> from hrprob.models import make_model
+    >>> written = ["gaussian", "student-t", {"kind": "student-t", "df": 5.0}, "gaussian"]
+    >>> labels(distinct([make_model(one) for one in written]))
+    ['gaussian', 'student-t']
+    """
+    described = [describe(model) for model in models]
+    return [model for index, model in enumerate(models) if described[index] not in described[:index]]
+
+
+def labels(models: Sequence[Model]) -> list[str]:
+    """Return a name for each model: its kind, with the parameters that differ where several are of one kind.
+
+    Examples
+    --------
+    >>> from hrprob.models import make_model
+    >>> labels([make_model({"kind": "student-t", "df": df}) for df in (3.0, 5.0)] + [make_model("gaussian")])
+    ['student-t (df 3)', 'student-t (df 5)', 'gaussian']
+    """
+    described = [describe(model) for model in models]
+    found = []
+    for one in described:
+        same = [other for other in described if other["kind"] == one["kind"]]
+        differing = [key for key in one if any(other.get(key) != one[key] for other in same)]
+        words = ", ".join(f"{key} {_written(one[key])}" for key in differing)
+        found.append(f"{one['kind']} ({words})" if words else str(one["kind"]))
+    return found
+
+
+def _written(value: object) -> str:
+    return format_number(value) if isinstance(value, int | float) else str(value)
+
+
 def rank(posteriors: Sequence[Posterior]) -> Ranking:
     """Return the ranking of posteriors of the same rounds under different models.
 
     The first is the one with the largest prequential score, or by leave-one-out where some model has no such score.
     """
-    if len({len(one.table) for one in posteriors}) > 1 or len(posteriors) < 2:
-        raise InvalidInput(
-            "posteriors", "must be two or more of the same rounds", len(posteriors), "fit one table"
-        )
+    models = [one.target.model for one in posteriors]
+    if len({len(one.table) for one in posteriors}) > 1 or len(distinct(models)) < max(2, len(models)):
+        must = "must be two or more of the same rounds, under different models"
+        raise InvalidInput("posteriors", must, listed(labels(models)), "fit one table, each model once")
     inputs = [CheckInputs(one, 0.05) for one in posteriors]
     users = inputs[0].users
     groups = np.arange(len(posteriors[0].table)) if users is None else users
@@ -126,7 +165,7 @@ def rank(posteriors: Sequence[Posterior]) -> Ranking:
     by_score = known if len(known) == len(scores) else [out.elpd for out in left]
     value = [float(np.sum(one)) for one in by_score]
     order = np.argsort(value)[::-1]
-    best = int(order[0])
+    best, names = int(order[0]), labels(models)
     rows = []
     for index in map(int, order):
         score, first = scores[index], scores[best]
@@ -134,7 +173,7 @@ def rank(posteriors: Sequence[Posterior]) -> Ranking:
         elpd_behind = _difference(left[best].elpd - left[index].elpd, groups)
         rows.append(
             Ranked(
-                posteriors[index].target.model.kind,
+                names[index],
                 None if score is None else float(np.sum(score)),
                 None if behind is None else behind[0],
                 None if behind is None else behind[1],

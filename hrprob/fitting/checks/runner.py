@@ -80,7 +80,7 @@ class Checked(NamedTuple):
             }
         )
         numbers = {one.kind: dict(one.to_plain(self.results[one.kind])) for one in self.checks}
-        every = self.answer.to_plain() | {"error_rate": ERROR_RATE} | scores | {"checks": numbers}
+        every = self.answer.to_plain() | {"wanted_error_rate": ERROR_RATE} | scores | {"checks": numbers}
         return {key: finite_tree(value) for key, value in every.items()}
 
     def write(self, out: str | Path) -> None:

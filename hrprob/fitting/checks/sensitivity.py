@@ -2,7 +2,7 @@
 
 The prior (or the likelihood) is raised to a power a little below and a little above 1, the draws are reweighted, and the
 distance of each marginal distribution is measured [1]_ by ArviZ. A uniform prior does not change when it is scaled: there
-its bounds are what could decide, and the share of draws at them is reported.
+its bounds are what could decide, and all that is asked is whether too many draws lie at them.
 
 References
 ----------
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hrprob._core.formatting import format_number
+from hrprob._core.formatting import format_number, percent
 from hrprob.fitting import concerns, predictive
 from hrprob.fitting.checks.base import Check, Evidence, register
 from hrprob.fitting.checks.inputs import CheckInputs
@@ -31,12 +31,14 @@ _DRAWS = 1000
 
 
 class SensitivityResult(NamedTuple):
-    """The largest distances, with their parameters, and shares of draws near the bounds."""
+    """The largest distances, with their parameters, and the share of draws near the bounds."""
 
     prior: float
     prior_parameter: str
     likelihood: float
     restricted: list[str]
+    at_bound: float  # the largest share of draws at a bound
+    most_at_bound: float  # the share from which on the bound is said to restrict
 
 
 @register("sensitivity")
@@ -85,16 +87,17 @@ class Sensitivity(Check[SensitivityResult]):
             parameter = max(flat_distances, key=lambda name: flat_distances[name])
             worst[group] = (flat_distances[parameter], parameter)
         restricted = [concern.words for concern in concerns.restricted(posterior)]
-        return SensitivityResult(*worst["prior"], worst["likelihood"][0], restricted)
+        shares = max(concerns.at_bounds(posterior).values())
+        return SensitivityResult(*worst["prior"], worst["likelihood"][0], restricted, *shares)
 
     def evidence(self, result: SensitivityResult) -> Evidence:
         """Return whether the prior decides."""
+        if result.prior == 0.0:
+            return _of_uniform_prior(result)
         words = (
             f"power scaling moves {result.prior_parameter} most, by {format_number(result.prior, 2)} (prior) and "
             f"{format_number(result.likelihood, 2)} (likelihood)"
         )
-        if result.prior == 0.0:
-            words = "the prior is uniform, so that scaling it changes nothing"
         detectable = f"distances above {_SENSITIVE} count"
         if result.restricted:
             return Evidence(f"{words}; {'; '.join(result.restricted)}", detectable, sound=None)
@@ -103,3 +106,12 @@ class Sensitivity(Check[SensitivityResult]):
     def to_plain(self, result: SensitivityResult) -> Mapping[str, object]:
         """Return the distances."""
         return result._asdict()
+
+
+def _of_uniform_prior(result: SensitivityResult) -> Evidence:
+    """Return whether the bounds decide, which is all that can be asked of a uniform prior."""
+    words = f"power scaling cannot tell under a uniform prior; {percent(result.at_bound)} of the draws lie at a bound"
+    detectable = f"more than {percent(result.most_at_bound)} of the draws within 2 % of a bound count"
+    if result.restricted:
+        words = f"power scaling cannot tell under a uniform prior; {'; '.join(result.restricted)}"
+    return Evidence(words, detectable, sound=None if result.restricted else True)

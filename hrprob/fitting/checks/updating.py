@@ -1,9 +1,9 @@
-r"""Posterior SBC with the policy in the loop: whether the engine updates this posterior rightly.
+r"""Posterior SBC: whether the engine updates this posterior rightly.
 
 Calibration over the prior speaks of data sets that look like the prior's. Here it is done about the data at hand [1]_: a
 truth is drawn from the posterior, further users are served under it by Thompson sampling on that posterior (contexts and
-levels are those of the table, drawn again), the engine is fitted to old and new rounds together, and the truth is ranked
-among its draws. The ranks are uniform if the engine computes the posterior; they are those of every coefficient and of
+levels are those of the table, drawn again; the policy does not learn from these users), the engine is fitted to old and new
+rounds together, and the truth is ranked among its draws. The ranks are uniform if the engine computes the posterior; they are those of every coefficient and of
 the log likelihood of all rounds [2]_.
 
 References
@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hrprob._core.formatting import format_number, format_p, percent
+from hrprob._core.formatting import format_number, p_is, percent
 from hrprob._core.precision import double_precision
 from hrprob._core.random_numbers import Purpose, key_of
 from hrprob._core.types import Integer, PyTree
@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Updating", "UpdatingResult", "serve_further"]
 
-# Refits of engines that fit inside compiled programs, and of the others, which take seconds each.
-_FAST_REFITS, _SLOW_REFITS = 160, 24
+# Refits of engines that fit inside compiled programs, and of the others, which take seconds each: as few as still detect a
+# share that is off by _MOST_SHIFT at the level of a page of ten checks, with up to 32 features.
+_FAST_REFITS, _SLOW_REFITS = 160, 32
 # Further users, contexts to choose from, rounds recorded of a user, and draws that a truth is ranked among.
 _USERS, _ACTIONS, _RECORDED, _DRAWS = 30, 5, 16, 127
 # The check passes if a share of ranks that is off by this much would be detected.
@@ -110,8 +111,8 @@ class Updating(Check[UpdatingResult]):
         shift = detectable_shift(refits, result.level / len(names))
         worst = int(np.argmin(adjusted))
         return Evidence(
-            f"truths among {refits} refits by {result.engine} after {_USERS} further users each: ranks uniform, smallest p = "
-            f"{format_p(adjusted[worst])} ({names[worst]}, {format_number(len(names))} quantities)",
+            f"truths among {refits} refits by {result.engine} after {_USERS} further users each: uniform ranks, smallest "
+            f"{p_is(adjusted[worst])} ({names[worst]}, {format_number(len(names))} quantities)",
             f"detects shares of ranks off by {percent(shift)}",
             float(adjusted[worst]),
             shift <= _MOST_SHIFT,

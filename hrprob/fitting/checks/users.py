@@ -44,7 +44,7 @@ class WithinUsers(Check[WithinUsersResult]):
     """Prequential residuals against earlier ones of the same user."""
 
     title = "Dependence within a user"
-    order = 5.0
+    order = 1.5  # before the checks that fail because of it
     remedy = "the model user-effect, or features that describe users"
 
     def compute(self, inputs: CheckInputs) -> WithinUsersResult:

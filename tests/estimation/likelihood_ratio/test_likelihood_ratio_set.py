@@ -195,6 +195,35 @@ def test_hypotheses_are_rejected_where_they_are_wrong_and_not_where_they_are_rig
     np.testing.assert_allclose(*hrprob.h(u, w, 1.5), rtol=1e-4)
 
 
+def few_rounds(seed: int, d: int, n: int) -> Any:
+    """Contexts, outcomes and the set: so few rounds that the likelihood has several maxima."""
+    rng = np.random.default_rng([seed, d, n])
+    x = rng.normal(size=(n, d))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    r = x @ np.full(d, 0.4) + np.sqrt(x @ np.full(d, 0.6) + 2.0) * rng.normal(size=n)
+    return x, r, hrprob.LikelihoodRatioSet().fit(x, r)
+
+
+def test_with_few_rounds_no_pair_under_the_hypothesis_is_likelier_than_the_one_found() -> None:
+    x, r, known = few_rounds(3, 2, 12)
+    rng, pairs = np.random.default_rng(0), 200_000
+    ways = rng.normal(size=(2, pairs, 2))
+    ways /= np.linalg.norm(ways, axis=-1, keepdims=True)
+    theta, phi = ways * np.array([1.0, 2.0])[:, None, None] * np.sqrt(rng.uniform(size=(2, pairs, 1)))
+    u, w = theta @ x.T, phi @ x.T + 2.0
+    leaving = stats.norm.logcdf((-0.3 - u[:, :2]) / np.sqrt(w[:, :2]))
+    best = stats.norm.logpdf(r, u, np.sqrt(w)).sum(axis=1)[leaving[:, 0] >= leaving[:, 1]].max()
+    tested = known.test(hrprob.NotLonger(x[0], x[1], -0.3))
+    assert tested.log_e_value <= known.log_q_.sum() - best
+
+
+def test_a_search_that_runs_off_leaves_where_it_began() -> None:
+    x, _, known = few_rounds(14, 4, 24)
+    assert np.isfinite(known._search.maximum.value)
+    # From no start does the search end in the set's balls; an e-value of infinity would reject a true hypothesis.
+    assert np.isfinite(known.test(hrprob.NotLonger(x[1], x[0], -0.3)).log_e_value)
+
+
 def test_an_equal_variance_is_not_rejected_and_a_constant_entry_is_free() -> None:
     rng = np.random.default_rng(2)
     x = np.column_stack([np.full(400, 0.6), rng.uniform(-0.8, 0.8, 400)])

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 
-import jax
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -16,27 +15,18 @@ from hrprob.fitting.checks.leaving_out import pareto_weights
 from hrprob.fitting.checks.prequential import prequential
 from hrprob.fitting.checks.ranking import rank
 from hrprob.fitting.checks.runner import decide
+from hrprob.fitting.checks.sensitivity import Sensitivity, SensitivityResult
 from hrprob.fitting.checks.shape import Shape, ShapeResult
 from hrprob.fitting.checks.stays import replay
-from hrprob.fitting.checks.updating import serve_further
 from hrprob.fitting.concerns import Concern
 from hrprob.fitting.table import Table
 from hrprob.io.verdicts import Verdict, conclude
+from tests.fitting.checks.tables import played
 
 
 @pytest.fixture(scope="module")
 def table():
-    """Stays under one feature, each until an outcome lies below β."""
-    rng, rows = np.random.default_rng(0), []
-    for user in range(60):
-        x, beta = rng.uniform(-1, 1), rng.uniform(-1, 0)
-        while True:
-            r = 0.5 * x + np.sqrt(2 + x) * rng.normal()
-            rows.append((x, r, user, beta))
-            if r < beta:
-                break
-    x, r, user, beta = np.array(rows).T
-    return Table(x[:, None], r, user.astype(int), beta)
+    return played(60)
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +98,7 @@ def test_a_page_answers_and_its_data_have_the_agreed_form(posterior, tmp_path):
     assert page.index("<h1>") < answer < page.index("<details>")
     assert (tmp_path / "out" / "check-loo.png").exists()
     assert data["answer"] != "no"
+    assert data["wanted_error_rate"] == 0.05
     scores = data["log_marginal_likelihood"]
     users = posterior.table.user
     assert list(scores["by_user"]) == [str(one) for one in dict.fromkeys(users.tolist())]
@@ -175,21 +166,66 @@ def test_more_rounds_are_not_asked_for_where_a_check_does_not_exist():
     )
 
 
+@pytest.mark.slow
 def test_models_are_ranked_with_the_error_of_their_difference(posterior):
-    ranking = rank([posterior, posterior])
-    assert [row.model for row in ranking.rows] == ["gaussian", "gaussian"]
-    assert ranking.rows[1].behind == ranking.rows[1].elpd_behind == 0.0
-    assert ranking.sentence == (
-        "gaussian comes first. Behind it by less than two standard errors, which decides nothing: gaussian."
-    )
+    def under(**model):
+        target = dataclasses.replace(posterior.target, model=hrprob.models.make_model(model))
+        return dataclasses.replace(posterior, target=target)
+
+    # With so many degrees of freedom it is the normal model, to four digits.
+    ranking = rank([under(kind="student-t", df=2.5), under(kind="student-t", df=1e6), posterior])
+    first, second, third = ranking.rows
+    assert third.model == "student-t (df 2.5)"
+    assert {first.model, second.model} == {"gaussian", "student-t (df 1\u202f000\u202f000)"}
+    assert first.behind == first.elpd_behind == 0.0
+    assert 0.0 < second.behind < 0.1 < third.behind
+    assert ranking.sentence.startswith(f"{first.model} comes first.")
 
 
-@pytest.mark.parametrize(("kurtosis", "tails"), [(2.0, "heavier"), (-0.9, "lighter")])
-def test_the_remedy_of_a_wrong_shape_names_the_tails_that_were_seen(kurtosis, tails):
-    p_values = {"skewness": 0.5, "kurtosis": 1e-6, "largest": 0.5, "distribution": 0.5}
+def test_a_model_is_ranked_once(posterior):
+    with pytest.raises(hrprob.InvalidInput, match="under different models, got 'gaussian and gaussian'"):
+        rank([posterior, posterior])
+
+
+@pytest.mark.parametrize(
+    ("kurtosis", "significant", "remedy"),
+    [
+        (2.0, {"kurtosis": 1e-6}, "outcomes with heavier tails"),
+        (-0.9, {"kurtosis": 1e-6}, "outcomes with lighter tails"),
+        # A wrong scale, say: neither tails nor skewness are to blame.
+        (0.1, {"distribution": 6e-7}, "see which of users, mean and variance fails"),
+        (2.0, {"distribution": 6e-7, "kurtosis": 1e-6}, "outcomes with heavier tails"),
+    ],
+)
+def test_the_remedy_of_a_wrong_shape_names_what_was_seen(kurtosis, significant, remedy):
+    p_values = dict.fromkeys(("skewness", "kurtosis", "largest", "distribution"), 0.5) | significant
     result = ShapeResult(np.zeros(500), 0.0, kurtosis, 4.0, p_values, 0.01)
     [failed] = decide({"shape": Shape().evidence(result)}, {"shape": Shape.remedy})
-    assert (failed.verdict, f"outcomes with {tails} tails" in failed.remedy) == ("fails", True)
+    assert failed.verdict == "fails"
+    assert failed.remedy.startswith(remedy)
+    assert "PIT uniform: p " in failed.statement
+
+
+def test_under_a_uniform_prior_only_draws_at_a_bound_are_looked_at():
+    def verdict(*restricted, prior=0.0, at_bound=0.1):
+        result = SensitivityResult(prior, "theta[x1]", 0.3, list(restricted), at_bound, 0.5)
+        return decide({"sensitivity": Sensitivity().evidence(result)})[0]
+
+    passed = verdict()
+    assert (passed.verdict, passed.statement) == (
+        "passes",
+        "power scaling cannot tell under a uniform prior; 10\xa0% of the draws lie at a bound",
+    )
+    assert passed.detectable == "more than 50\xa0% of the draws within 2 % of a bound count"
+    restricted = verdict("57% of draws have ‖φ‖ within 2 % of its bound 2", at_bound=0.57)
+    assert (restricted.verdict, "57% of draws" in restricted.statement) == ("undecided", True)
+    assert verdict(prior=0.02).verdict == "passes"
+    assert verdict(prior=0.2).verdict == "undecided"
+
+
+def test_users_stand_before_what_fails_because_of_them():
+    kinds = [one.kind for one in make_checks()]
+    assert kinds.index("users") < min(map(kinds.index, ("mean", "variance", "shape", "specification")))
 
 
 @pytest.mark.slow
@@ -260,12 +296,3 @@ def test_draws_that_repeat_have_weights_and_an_infinite_shape():
     assert np.isfinite(k[1])
     # Draws with larger ratios weigh more.
     assert np.corrcoef(log_weight[:, 1], ratio[:, 1])[0, 1] > 0.99
-
-
-def test_further_users_meet_contexts_with_the_intercept_of_the_table(table):
-    posterior = hrprob.fit(table, "laplace", intercept=True, link="log", draws=100)
-    theta, phi = (part[0] for part in (posterior.flat()["theta"], posterior.flat()["phi"]))
-    further = serve_further(posterior, theta, phi, np.random.default_rng(0), jax.random.key(0))
-    assert further.intercept
-    assert len(further) > len(table)
-    np.testing.assert_array_equal(further.x[:, 0], 1.0)
