@@ -18,6 +18,7 @@ What a process leaves that was killed, the next one with the same ``out`` clears
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import secrets
 import shutil
@@ -32,6 +33,9 @@ from hrprob.io.locking import locked
 from hrprob.io.manifest import MANIFEST
 
 __all__ = ["check_folder_name", "reserved", "staged", "staged_at"]
+
+# A full disk, and a share of it that is used up.
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 @contextlib.contextmanager
@@ -86,7 +90,13 @@ def reserved(out: str | Path, job: str) -> Iterator[Path]:
             _check_free(out, destination, job)
         except OSError as error:
             raise _unwritable(out, error) from None
-        yield destination
+        try:
+            yield destination
+        except OSError as error:
+            if error.errno in _FULL:
+                place = f"there is no room for the result in {destination.parent}"
+                error.add_note(f"{place}: free some, or name a folder elsewhere with --out")
+            raise
 
 
 @contextlib.contextmanager
