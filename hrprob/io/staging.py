@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.files import sync
 from hrprob._core.stopping import undisturbed
 from hrprob.io.exchange import exchange, link_or_copy, recover
+from hrprob.io.json_files import read_json
 from hrprob.io.locking import locked
 from hrprob.io.manifest import MANIFEST
 
@@ -152,7 +152,7 @@ def _check_free(out: str | Path, destination: Path, job: str) -> None:
 def _files_of_result(destination: Path, job: str) -> list[str] | None:
     """Return the files of the result at ``destination``, or None if it is not a result of this job."""
     try:
-        facts = json.loads((destination / MANIFEST).read_text(encoding="utf-8"))
+        facts = read_json(destination / MANIFEST)
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(facts, dict) or (facts.get("program"), facts.get("job")) != ("hrprob", job):

@@ -17,7 +17,7 @@ from pathlib import Path
 from hrprob._core.errors import InvalidInput
 from hrprob._core.files import source_digest, whole_file
 from hrprob._core.types import Decoded
-from hrprob.io.json_files import write_json
+from hrprob.io.json_files import read_json, write_json
 from hrprob.io.manifest import environment
 
 __all__ = ["check_same_plan", "differences", "digest", "fingerprint", "has_chunks", "unfinished", "versions"]
@@ -120,7 +120,7 @@ def differences(one: object, other: object, field: str = "") -> list[str]:
 
 def _check_plan(folder: Path, plan: Mapping[str, Decoded], destination: Path) -> None:
     try:
-        earlier = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+        earlier = read_json(folder / _PLAN)
     except (OSError, ValueError, RecursionError):
         earlier = None
     if not isinstance(earlier, dict):
