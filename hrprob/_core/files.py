@@ -50,10 +50,15 @@ def read_bytes(path: str | Path, most: int) -> bytes:
 
     Examples
     --------
-    >>> read_bytes("/dev/zero", 10)
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "note.txt")
+    >>> _ = path.write_text("done")
+    >>> read_bytes(path, 4)
+    b'done'
+    >>> read_bytes(path, 3)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    OSError: [Errno 27] it has more than 10 bytes: '/dev/zero'
+    OSError: [Errno ...] it has more than 3 bytes: ...
     """
     content = bytearray()
     with open(path, "rb") as file:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 __all__ = ["sources"]
 
+# Enough that no two files have the same, and short enough for a message.
+_DIGITS = 16
 # Their versions are part of every plan; hrprob's own code is, too.
 _KNOWN = {"hrprob", "jax", "jaxlib", "numpy", "numpyro", *sys.stdlib_module_names} - {"__main__"}
 
@@ -68,6 +70,6 @@ def _digest(module: str) -> str | None:
     """Return a digest of the file of a module; None if there is none: one that was typed, or is compiled in."""
     file = getattr(sys.modules.get(module), "__file__", None)
     try:
-        return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:_DIGITS]
     except OSError:
         return None

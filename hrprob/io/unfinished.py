@@ -59,9 +59,9 @@ def unfinished(
     elif folder.exists() and not reuse:
         shutil.rmtree(folder)
     folder.mkdir(exist_ok=True)
-    with whole_file(folder / _PLAN) as path:
-        write_json(path, full)
     try:
+        with whole_file(folder / _PLAN) as path:
+            write_json(path, full)
         yield folder
     except BaseException as error:
         # Also after an input that cannot be used: what is wrong may be the scheduler, and the chunks are as good as before.

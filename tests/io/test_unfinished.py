@@ -118,3 +118,13 @@ def test_kinds_of_ones_own_count():
         one for one in vars(policy).values() if isinstance(one, type) and one.__module__ == policy.__name__
     ]
     assert list(sources(own())) == [policy.__name__]
+
+
+def test_a_plan_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
+    def full(path, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("hrprob.io.unfinished.write_json", full)
+    with pytest.raises(OSError, match="No space"), unfinished(tmp_path / "out", {"job": "run"}, resume=False):
+        pass
+    assert list(tmp_path.iterdir()) == []
