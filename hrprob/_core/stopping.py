@@ -1,7 +1,7 @@
 """Ctrl-C and SIGTERM: how a process hears them, once and surely, and what they may not cut in two.
 
 Python raises the exception of a signal wherever the main thread happens to be. If that is a callback of
-the garbage collector or of a weak reference, the exception is printed and dropped, and the work goes on.
+the garbage collector or of a weak reference, the exception is dropped, and the work goes on.
 So the exception is raised again, a little later, until somebody handles it.
 
 Libraries that start up in C call Python, and some end the process where that raises. So while a module is being imported,
@@ -70,6 +70,14 @@ def stop_on_signals() -> Iterator[None]:
         for number in numbers
         if number != signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN
     }
+    shown = sys.unraisablehook
+
+    def show(dropped: sys.UnraisableHookArgs) -> None:
+        # It will be raised again: nothing went wrong.
+        if not any(dropped.exc_value is one for one in heard):
+            shown(dropped)
+
+    sys.unraisablehook = show
     try:
         yield
     except BaseException as error:
@@ -83,6 +91,7 @@ def stop_on_signals() -> Iterator[None]:
         _silence()
         for number, handler in before.items():
             signal.signal(number, handler)
+        sys.unraisablehook = shown
     if asked:
         raise asked[0]
 
