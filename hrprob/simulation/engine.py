@@ -54,7 +54,7 @@ from hrprob.simulation.schedule import MOST_TRIALS_IN_BLOCK, Chunk, Schedule, ar
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["check_policy", "check_problem", "check_size", "compile_programs", "named", "simulate"]
+__all__ = ["check_policy", "check_problem", "compile_programs", "named", "simulate"]
 
 T = TypeVar("T")
 
@@ -171,11 +171,6 @@ def compile_programs(
             bound = bind(name, policy, problem, users)
             for compile_one in Play(problem, bound, keys, users).programs(problem, schedule):
                 compile_one().result()
-
-
-def check_size(problem: Problem, policies: Mapping[str, Policy], users: int, trials: range) -> None:
-    """Raise if the users of a run cannot arrive in the memory of this machine, as :func:`simulate` would."""
-    _schedule(problem, policies, users, trials, None)
 
 
 def _schedule(

@@ -40,8 +40,9 @@ from hrprob.problem import Problem
 from hrprob.scheduling.opening import is_here, open_scheduler
 from hrprob.simulation.binding import bind
 from hrprob.simulation.checkpoints import ChunkStore
-from hrprob.simulation.engine import check_problem, check_size, named
+from hrprob.simulation.engine import check_problem, named
 from hrprob.simulation.progress import Progress
+from hrprob.simulation.schedule import Schedule
 from hrprob.simulation.tasks import Scheduler
 from hrprob.sweeps.design import Design, make_design, read_design
 from hrprob.sweeps.fields import at_point
@@ -264,7 +265,8 @@ def _check_points(layout: Layout, here: bool) -> None:
                 for name, policy in experiment.policies.items():
                     bind(name, policy, experiment.problem, experiment.users)
                 if here:
-                    check_size(experiment.problem, experiment.policies, experiment.users, trials)
+                    warmup = max(policy.warmup for policy in experiment.policies.values())
+                    Schedule(experiment.problem, users=experiment.users, trials=trials, warmup=warmup)
             except InvalidInput as error:
                 raise at_point(error, layout.design, number) from None
 
