@@ -78,6 +78,9 @@ def _show(value: object) -> str:
         text = repr(value.tolist()) if isinstance(value, np.ndarray | np.generic) else repr(value)
     except RecursionError:
         text = f"a {type(value).__name__} nested too deeply"
+    except ValueError:
+        # Python writes no whole number of several thousand digits.
+        text = "a number of too many digits"
     return text if len(text) <= 120 else text[:117] + "..."
 
 

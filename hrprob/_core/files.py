@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import hrprob
 
-__all__ = ["clear_leftovers", "source_digest", "sync", "whole_file"]
+__all__ = ["clear_leftovers", "read_bytes", "source_digest", "sync", "whole_file"]
+
+_PIECE = 2**20
 
 
 @contextlib.contextmanager
@@ -35,6 +38,35 @@ def whole_file(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_bytes(path: str | Path, most: int) -> bytes:
+    """Return what is in a file, or raise if that is more than ``most`` bytes: a device may have no end.
+
+    Raises
+    ------
+    OSError
+        With ``errno.EFBIG`` if there is more, and as usual if the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "note.txt")
+    >>> _ = path.write_text("done")
+    >>> read_bytes(path, 4)
+    b'done'
+    >>> read_bytes(path, 3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    OSError: [Errno ...] it has more than 3 bytes: ...
+    """
+    content = bytearray()
+    with open(path, "rb") as file:
+        while piece := file.read(min(_PIECE, most + 1 - len(content))):
+            content += piece
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most} bytes", str(path))
+    return bytes(content)
 
 
 def clear_leftovers(path: Path) -> None:

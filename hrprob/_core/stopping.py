@@ -1,8 +1,12 @@
 """Ctrl-C and SIGTERM: how a process hears them, once and surely, and what they may not cut in two.
 
 Python raises the exception of a signal wherever the main thread happens to be. If that is a callback of
-the garbage collector or of a weak reference, the exception is printed and dropped, and the work goes on.
+the garbage collector or of a weak reference, the exception is dropped, and the work goes on.
 So the exception is raised again, a little later, until somebody handles it.
+
+Libraries that start up in C call Python, and some end the process where that raises. So while a module is being imported,
+nothing is raised: the signal is remembered, and rings again when the import may have ended, but for at most
+:data:`PATIENCE` seconds: a module that hangs can be stopped.
 """
 
 from __future__ import annotations
@@ -11,13 +15,16 @@ import contextlib
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
 
-__all__ = ["Terminated", "stop_on_signals", "undisturbed"]
+__all__ = ["PATIENCE", "Terminated", "stop_on_signals", "undisturbed"]
 
 # Seconds until an exception that nobody handles is raised again.
 _AGAIN = 0.1
+PATIENCE = 10.0
+"""Seconds that an import may hold a signal back; all that a command imports takes a few, on a busy machine more."""
 
 
 class Terminated(BaseException):
@@ -33,19 +40,27 @@ def stop_on_signals() -> Iterator[None]:
     Raises
     ------
     Terminated, KeyboardInterrupt
-        Also at the end of the context, if the exception was dropped until then.
+        Also at the end of the context, if the exception was dropped until then, and in place of another error that
+        somebody made of it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    asked: list[type[BaseException]] = []
     heard: list[BaseException] = []
+    began = 0.0
 
     def stop(number: int, frame: FrameType | None) -> None:
-        _ring_again()
+        nonlocal began
+        rings = _ring_again()
+        if not asked:
+            began = time.monotonic()
+            asked.append(KeyboardInterrupt if number == signal.SIGINT else Terminated)
+        if rings and _is_importing(frame) and time.monotonic() - began < PATIENCE:
+            return
         # While the exception is being handled, files are tidied up: that is not to be interrupted.
         if not _being_handled(heard):
-            kind = type(heard[0]) if heard else KeyboardInterrupt if number == signal.SIGINT else Terminated
-            heard.append(kind())
+            heard.append(asked[0]())
             raise heard[-1]
 
     numbers = [signal.SIGTERM, signal.SIGINT, *([signal.SIGALRM] if hasattr(signal, "SIGALRM") else [])]
@@ -55,14 +70,30 @@ def stop_on_signals() -> Iterator[None]:
         for number in numbers
         if number != signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN
     }
+    shown = sys.unraisablehook
+
+    def show(dropped: sys.UnraisableHookArgs) -> None:
+        # It will be raised again: nothing went wrong.
+        if not any(dropped.exc_value is one for one in heard):
+            shown(dropped)
+
+    sys.unraisablehook = show
     try:
         yield
+    except BaseException as error:
+        if not asked or isinstance(error, asked[0]):
+            raise
+        # Somebody wrapped the exception, or failed because of it.
+        stopped = asked[0]()
+        stopped.__notes__ = list(getattr(error, "__notes__", ()))
+        raise stopped from error
     finally:
         _silence()
         for number, handler in before.items():
             signal.signal(number, handler)
-    if heard:
-        raise heard[0]
+        sys.unraisablehook = shown
+    if asked:
+        raise asked[0]
 
 
 @contextlib.contextmanager
@@ -102,9 +133,20 @@ def _being_handled(heard: list[BaseException]) -> bool:
     return False
 
 
-def _ring_again() -> None:
+def _is_importing(frame: FrameType | None) -> bool:
+    """Say whether an import is under way where the signal arrived."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _ring_again() -> bool:
+    """Have the signal arrive again a little later; say whether that is possible here."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+    return hasattr(signal, "setitimer")
 
 
 def _silence() -> None:

@@ -6,11 +6,13 @@ import contextlib
 import ctypes
 import functools
 import hashlib
+import importlib
 import os
 import platform
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 __all__ = ["XLA_FLAGS", "cache_folder", "prepare_jax"]
 
@@ -36,8 +38,7 @@ def prepare_jax() -> None:
     set_environment()
     _check_flags(os.environ["XLA_FLAGS"])
     _keep_freed_memory()
-    import jax
-
+    jax = _import_jax()
     jax.config.update("jax_enable_x64", True)
     _check_platforms()
     cache = cache_folder()
@@ -87,6 +88,26 @@ def _check_flags(flags: str) -> None:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it gives no reason"])[-1]
         raise InvalidInput("XLA_FLAGS", "must be flags that XLA knows", flags, f"{last}; unset or mend it")
+
+
+def _import_jax() -> ModuleType:
+    """Return JAX, or raise if a variable of the environment has a value that it cannot read."""
+    try:
+        return importlib.import_module("jax")
+    except ValueError as error:
+        from hrprob._core.errors import InvalidInput
+
+        settings = {name: value for name, value in os.environ.items() if name.startswith("JAX_")}
+        text = str(error)
+        named = [
+            name for name, value in settings.items() if name.lower() in text.lower() or repr(value) in text
+        ]
+        if not named:
+            raise
+        remedy = f"{error}; unset or mend it"
+        raise InvalidInput(
+            named[0], "must be a setting that JAX can read", settings[named[0]], remedy
+        ) from None
 
 
 def _check_platforms() -> None:

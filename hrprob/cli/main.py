@@ -5,7 +5,7 @@ exit   when
 =====  ====================================================================
 0      success
 1      the machine failed: a full disk, too little memory
-2      an input cannot be used; one line on stderr, nothing written
+2      an input cannot be used; one line on stderr, no result written
 130    interrupted by Ctrl-C
 143    stopped by SIGTERM
 =====  ====================================================================
@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import hrprob
+from hrprob._core.stopping import Terminated, stop_on_signals
 from hrprob.cli import (
     check,
     compare,
@@ -42,7 +43,7 @@ from hrprob.cli import (
 from hrprob.cli.completion import complete
 from hrprob.cli.jax_setup import set_environment
 from hrprob.cli.parser import Parser
-from hrprob.cli.shared import named_as_options
+from hrprob.cli.shared import Command, named_as_options
 from hrprob.scheduling.forks import begin_imports
 
 __all__ = ["COMMANDS", "console_main", "main", "make_parser"]
@@ -84,21 +85,31 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
     >>> main(["policies", "--import", "no_such_module"])
     2
     """
-    parser = make_parser()
-    complete(parser)
-    arguments = parser.parse_args(argv)
-    if arguments.command is None:
-        parser.print_help(sys.stderr)
-        return 2
-    # This import loads NumPy, and --help has been answered by now.
+    try:
+        # Before anything heavy is imported.
+        with stop_on_signals():
+            parser = make_parser()
+            complete(parser)
+            arguments = parser.parse_args(argv)
+            if arguments.command is None:
+                parser.print_help(sys.stderr)
+                return 2
+            arguments.own_process = own_process
+            return _run(COMMANDS[arguments.command], arguments)
+    except KeyboardInterrupt as error:
+        return _stopped("interrupted", error, 130)
+    except Terminated as error:
+        return _stopped("stopped", error, 143)
+
+
+def _run(command: Command, arguments: argparse.Namespace) -> int:
+    # These imports load NumPy, and --help has been answered by now.
     from hrprob._core.errors import InvalidInput
     from hrprob._core.memory import is_out_of_memory
-    from hrprob._core.stopping import Terminated, stop_on_signals
 
-    command, arguments.own_process = COMMANDS[arguments.command], own_process
     try:
         # No configuration has fields of these names.
-        with stop_on_signals(), named_as_options("out", "resume"):
+        with named_as_options("out", "resume"):
             if (getattr(arguments, "scheduler", None) or "").startswith("local"):
                 # They import beside this process.
                 set_environment()
@@ -106,19 +117,15 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
             command.run(arguments)
         sys.stdout.flush()
     except InvalidInput as error:
-        return _fail(f"error: {error}", 2)
+        return _fail(f"error: {_with_notes(error)}", 2)
     except BrokenPipeError:
         return _without_reader()
     except OSError as error:
-        return _fail(f"error: {str(error) or type(error).__name__}", 1)
+        return _fail(f"error: {_with_notes(error)}", 1)
     except (MemoryError, RuntimeError, ValueError) as error:
         if not is_out_of_memory(error):
             raise
-        return _fail(f"error: too little memory, try {command.less_memory}: {error}", 1)
-    except KeyboardInterrupt as error:
-        return _fail(f"interrupted; {_left(error)}", 130)
-    except Terminated as error:
-        return _fail(f"stopped; {_left(error)}", 143)
+        return _fail(f"error: too little memory, try {command.less_memory}: {_with_notes(error)}", 1)
     return 0
 
 
@@ -158,8 +165,14 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _left(error: BaseException) -> str:
-    return "; ".join(["nothing half-written is left", *getattr(error, "__notes__", ())])
+def _with_notes(error: BaseException) -> str:
+    return "; ".join([str(error) or type(error).__name__, *getattr(error, "__notes__", ())])
+
+
+def _stopped(how: str, error: BaseException, status: int) -> int:
+    left = "; ".join(["nothing half-written is left", *getattr(error, "__notes__", ())])
+    print(f"hrprob: {how}; {left}", file=sys.stderr)
+    return status
 
 
 def _fail(message: str, status: int) -> int:

@@ -76,6 +76,7 @@ def _play(arguments: argparse.Namespace, draw: BeginDrawing | None) -> None:
             started=started,
             resume=arguments.resume,
             progress=shows_progress(arguments),
+            modules=arguments.modules,
             draw=draw,
         )
     say = printer(arguments)

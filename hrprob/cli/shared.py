@@ -202,4 +202,6 @@ def named_as_options(*names: str, **options: str) -> Iterator[None]:
         field = typed(error.field)
         if field is None and remedy == error.remedy:
             raise
-        raise InvalidInput(field or error.field, error.must, error.got, remedy) from None
+        renamed = InvalidInput(field or error.field, error.must, error.got, remedy)
+        renamed.__notes__ = list(getattr(error, "__notes__", ()))
+        raise renamed from None

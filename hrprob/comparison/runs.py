@@ -37,10 +37,15 @@ class Run(NamedTuple):
 def read(place: str | Path) -> list[Run]:
     """Return the results in a folder that ``hrprob run``, ``reproduce`` or ``sweep`` wrote, or in a file."""
     path = Path(place)
-    if (path / RESULTS).is_dir():
-        return _read_sweep(path)
-    file = path / "results.nc" if path.is_dir() else path
-    if not file.exists():
+    try:
+        if (path / RESULTS).is_dir():
+            return _read_sweep(path)
+        file = path / "results.nc" if path.is_dir() else path
+        there = file.is_file()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InvalidInput("DIR", "must be a folder that can be read", str(place), reason) from None
+    if not there:
         remedy = "name a folder that `hrprob run` wrote, or its results.nc"
         raise InvalidInput("DIR", "must hold a results.nc", str(place), remedy)
     facts = read_manifest(file.parent) if file.name == "results.nc" else {}

@@ -17,6 +17,7 @@ from hrprob.diagnostics.runner import Diagnosis, diagnose
 from hrprob.diagnostics.study import DEFAULT, QUICK, Sizes, Study, make_study
 from hrprob.io import config
 from hrprob.io.chunks import ArrayFolder
+from hrprob.io.sources import sources
 from hrprob.io.staging import reserved, staged_at
 from hrprob.io.unfinished import fingerprint, unfinished
 from hrprob.scheduling.opening import open_scheduler
@@ -87,7 +88,8 @@ def diagnose_experiment(
         fit_as=fit_as,
     )
     sizes = QUICK if quick else DEFAULT
-    plan = _plan(experiment, study, sizes, fit_as)
+    own = sources(experiment, study.policy, study.engine, modules=modules)
+    plan = _plan(experiment, study, sizes, fit_as) | {"sources": own}
     with (
         reserved(out, "diagnose") as destination,
         unfinished(destination, plan, resume=resume) as finished,

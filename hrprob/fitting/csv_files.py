@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.files import read_bytes
 from hrprob._core.tables import read_number
 from hrprob.fitting.columns import Columns, Picked
 
@@ -50,7 +51,7 @@ def read_file(path: str | Path) -> bytes:
         if file.is_file() and file.stat().st_size > _MOST_BYTES:
             size = f"{file.stat().st_size / 1e9:.1f} GB"
             raise InvalidInput("data", f"must be at most {_MOST_BYTES / 1e9:.0f} GB", size, "thin it out")
-        return file.read_bytes()
+        return read_bytes(file, _MOST_BYTES)
     except (OSError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise

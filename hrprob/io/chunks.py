@@ -100,8 +100,18 @@ class ArrayFolder:
         _write(self._folder / f"{name}.npz", {**arrays, "mark": np.array(self._mark)})
 
 
-# What reading a file of arrays raises that is not there, or not whole.
-_DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+# What reading a file of arrays raises that is not there, or not whole: damaged entries seem encrypted, packed in
+# unknown ways, or larger than memory.
+_DAMAGED = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    MemoryError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def _write(file: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -26,11 +26,14 @@ itself is wrong, the field has its number, ``policy[2].name``.
 from __future__ import annotations
 
 import dataclasses
+import errno
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hrprob._core.errors import InvalidInput, check_number
+from hrprob._core.files import read_bytes
 from hrprob._core.random_numbers import LARGEST_SEED, check_run
 from hrprob._core.records import describe
 from hrprob._core.tables import (
@@ -56,6 +59,12 @@ MOST_BYTES = 10_000_000
 
 MOST_DEPTH = 32
 """Most tables and lists within each other."""
+
+# Dots of a key that are read, to be refused by MOST_DEPTH.
+_MOST_DOTS = 300
+# A text in quotes, to the end of the line if it does not end before; and what no key without quotes has.
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"?|\'[^\']*+\'?|#.*')
+_BETWEEN_KEYS = re.compile(r"[,=\[\]{}]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,15 +137,18 @@ def read_data(path: str | Path) -> dict[str, Decoded]:
     """Return the tables of a TOML file as dictionaries, or raise if it cannot be read."""
     path = Path(path)
     try:
-        if path.is_file() and path.stat().st_size > MOST_BYTES:
-            must, size = f"must have at most {MOST_BYTES} bytes", path.stat().st_size
-            remedy = "numbers in such a number belong into a CSV file that the configuration names"
-            raise InvalidInput("FILE", must, size, remedy)
         # Some editors begin a file with a byte-order mark.
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = read_bytes(path, MOST_BYTES).decode("utf-8-sig")
+        _check_keys(text)
+        # As Python reads text: TOML knows no carriage return alone.
+        return tomllib.loads(text.replace("\r\n", "\n").replace("\r", "\n"))
     except InvalidInput:
         raise
     except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+            must, size = f"must have at most {MOST_BYTES} bytes", path.stat().st_size or "more"
+            remedy = "numbers in such a number belong into a CSV file that the configuration names"
+            raise InvalidInput("FILE", must, size, remedy) from None
         must = "must be a file that can be read" if isinstance(error, OSError) else "must be a TOML file"
         raise InvalidInput("FILE", must, str(path), _reason(error)) from None
 
@@ -246,6 +258,19 @@ def _name(number: int, kind: str, table: Mapping[str, Decoded], earlier: Iterabl
             field, "must be unique", name, f"policy[{other}] has it too; give one a `name` of its own"
         )
     return name
+
+
+def _check_keys(text: str) -> None:
+    """Raise if a key has more dots than any field needs: the time to read one grows with their square."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        # Lists of numbers have more dots than keys, but commas between them.
+        if line.count(".") > _MOST_DOTS:
+            parts = _BETWEEN_KEYS.split(_QUOTED.sub("q", line))
+            if max(part.count(".") for part in parts) > _MOST_DOTS:
+                remedy = (
+                    f"line {number} has a key of more than {_MOST_DOTS} parts, and no field needs so many"
+                )
+                raise InvalidInput("FILE", "must not be nested so deeply", f"line {number}", remedy)
 
 
 def _check_depth(data: Decoded) -> None:

@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import SupportsFloat
 
-__all__ = ["finite_or_none", "finite_tree", "write_json"]
+from hrprob._core.files import read_bytes
+from hrprob._core.types import Decoded
+
+__all__ = ["MOST_BYTES", "finite_or_none", "finite_tree", "read_json", "write_json"]
+
+MOST_BYTES = 1_000_000_000
+"""Largest file that is read."""
 
 
 def finite_or_none(number: SupportsFloat) -> float | None:
@@ -36,6 +42,11 @@ def finite_tree(data: object) -> object:
     if isinstance(data, list | tuple):
         return [finite_tree(value) for value in data]
     return finite_or_none(data) if isinstance(data, float) else data
+
+
+def read_json(path: Path) -> Decoded:
+    """Return what a file of JSON has; raise OSError, ValueError or RecursionError if it cannot be read."""
+    return json.loads(read_bytes(path, MOST_BYTES).decode("utf-8"))
 
 
 def write_json(path: Path, data: object) -> None:

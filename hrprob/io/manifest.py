@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import json
 import os
 import platform
 import subprocess
@@ -18,7 +17,7 @@ import hrprob
 from hrprob._core.errors import InvalidInput
 from hrprob._core.types import Decoded
 from hrprob.io.config import Experiment, resolved
-from hrprob.io.json_files import write_json
+from hrprob.io.json_files import read_json, write_json
 from hrprob.simulation.reading import beliefs_in_words
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def read_manifest(folder: Path) -> dict[str, Decoded]:
     """
     file = folder / MANIFEST
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
+        facts = read_json(file)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import run_manifest, write_manifest
 from hrprob.io.netcdf import write_netcdf
+from hrprob.io.sources import sources
 from hrprob.io.staging import reserved, staged_at
 from hrprob.io.summary import summary
 from hrprob.io.unfinished import fingerprint, unfinished
@@ -47,6 +48,7 @@ def run_experiment(
     started: tuple[float, float] | None = None,
     resume: bool = False,
     progress: bool = False,
+    modules: Sequence[str] = (),
     draw: BeginDrawing | None = None,
 ) -> xarray.Dataset:
     """Play an experiment and write its results into the folder ``out``, whole or not at all.
@@ -70,6 +72,8 @@ def run_experiment(
         :data:`hrprob.io.chunks.EVERY` seconds.
     progress : bool
         Show a progress bar.
+    modules : sequence of str
+        Modules that were imported for this run: ``resume`` is refused if their source was another.
     draw : callable, optional
         What has the figures drawn, from :func:`~hrprob.plot.drawing.drawing_process`. By default this process does.
 
@@ -88,7 +92,12 @@ def run_experiment(
     True
     """
     wall, cpu = started or (time.perf_counter(), time.process_time())
-    plan = {"job": "run", "configuration": resolved(experiment), "keep": keep}
+    plan = {
+        "job": "run",
+        "configuration": resolved(experiment),
+        "keep": keep,
+        "sources": sources(experiment, modules=modules),
+    }
     with (
         reserved(out, "run") as destination,
         unfinished(destination, plan, resume=resume) as finished,

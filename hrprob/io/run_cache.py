@@ -28,6 +28,7 @@ from hrprob.io.config import Experiment, resolved
 from hrprob.io.exchange import link_or_copy
 from hrprob.io.manifest import checksum
 from hrprob.io.netcdf import read_netcdf, write_netcdf
+from hrprob.io.sources import sources
 from hrprob.io.staging import reserved, staged_at
 from hrprob.io.unfinished import fingerprint, unfinished
 from hrprob.simulation.binding import bind
@@ -71,7 +72,11 @@ def staged_with_parts(
         Refuse to go on if what an unfinished call left there is of other parts or versions; by default
         such parts are played again.
     """
-    plan = {"job": job, "parts": {name: resolved(part) for name, part in parts.items()}}
+    plan = {
+        "job": job,
+        "parts": {name: resolved(part) for name, part in parts.items()},
+        "sources": sources(parts),
+    }
     with (
         reserved(out, job) as destination,
         unfinished(destination, plan, resume=resume, reuse=True) as finished,
@@ -121,7 +126,7 @@ def load_or_play(
     with contextlib.closing(played):
         for part, complete in played:
             run = condense.get(part, _unchanged)(complete)
-            run.attrs["fingerprint"] = fingerprint(resolved(parts[part]))
+            run.attrs["fingerprint"] = _mark(parts[part])
             file = folder.finished / "parts" / f"{part}.nc"
             _store(run, file)
             shutil.rmtree(_chunks_of(part, folder), ignore_errors=True)
@@ -137,6 +142,10 @@ def thinned(run: xarray.Dataset) -> xarray.Dataset:
     return run.sel(user=kept)
 
 
+def _mark(experiment: Experiment) -> str:
+    return fingerprint([resolved(experiment), sources(experiment)])
+
+
 def _unchanged(run: xarray.Dataset) -> xarray.Dataset:
     return run
 
@@ -145,7 +154,7 @@ def _stored(
     part: str, experiment: Experiment, folder: PartsFolder, say: Callable[[str], None]
 ) -> xarray.Dataset | None:
     """Return the run of a part that an earlier call stored, or None; the result folder has it then."""
-    mark = fingerprint(resolved(experiment))
+    mark = _mark(experiment)
     for place in (folder.finished, folder.result):
         file = place / "parts" / f"{part}.nc"
         stored = _load(file, mark)
@@ -195,7 +204,7 @@ def _play_here(
             }
         for line in slow_policies(bound, task.users, len(task.trials)):
             shown.note(f"{part}: {line}")
-        store = ChunkFolder(_chunks_of(part, folder), fingerprint(resolved(parts[part])))
+        store = ChunkFolder(_chunks_of(part, folder), _mark(parts[part]))
         return play_task(task, progress=served, workers=workers, store=store)
 
     workers = max((os.cpu_count() or 1) // _AT_A_TIME, 1)

@@ -18,7 +18,7 @@ What a process leaves that was killed, the next one with the same ``out`` clears
 from __future__ import annotations
 
 import contextlib
-import json
+import errno
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -28,10 +28,14 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.files import sync
 from hrprob._core.stopping import undisturbed
 from hrprob.io.exchange import exchange, link_or_copy, recover
+from hrprob.io.json_files import read_json
 from hrprob.io.locking import locked
 from hrprob.io.manifest import MANIFEST
 
 __all__ = ["check_folder_name", "reserved", "staged", "staged_at"]
+
+# A full disk, and a share of it that is used up.
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 @contextlib.contextmanager
@@ -86,7 +90,13 @@ def reserved(out: str | Path, job: str) -> Iterator[Path]:
             _check_free(out, destination, job)
         except OSError as error:
             raise _unwritable(out, error) from None
-        yield destination
+        try:
+            yield destination
+        except OSError as error:
+            if error.errno in _FULL:
+                place = f"there is no room for the result in {destination.parent}"
+                error.add_note(f"{place}: free some, or name a folder elsewhere with --out")
+            raise
 
 
 @contextlib.contextmanager
@@ -142,7 +152,7 @@ def _check_free(out: str | Path, destination: Path, job: str) -> None:
 def _files_of_result(destination: Path, job: str) -> list[str] | None:
     """Return the files of the result at ``destination``, or None if it is not a result of this job."""
     try:
-        facts = json.loads((destination / MANIFEST).read_text(encoding="utf-8"))
+        facts = read_json(destination / MANIFEST)
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(facts, dict) or (facts.get("program"), facts.get("job")) != ("hrprob", job):

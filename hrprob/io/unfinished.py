@@ -17,10 +17,10 @@ from pathlib import Path
 from hrprob._core.errors import InvalidInput
 from hrprob._core.files import source_digest, whole_file
 from hrprob._core.types import Decoded
-from hrprob.io.json_files import write_json
+from hrprob.io.json_files import read_json, write_json
 from hrprob.io.manifest import environment
 
-__all__ = ["check_same_plan", "differences", "fingerprint", "has_chunks", "unfinished", "versions"]
+__all__ = ["check_same_plan", "differences", "digest", "fingerprint", "has_chunks", "unfinished", "versions"]
 
 _PLAN = "plan.json"
 # Differences that are shown of two plans.
@@ -33,7 +33,7 @@ def unfinished(
 ) -> Iterator[Path]:
     """Give the folder of finished chunks of a destination that is reserved; it is removed when the work succeeds.
 
-    If the work fails or is stopped, the folder stays if there is a chunk in it, unless an input was invalid.
+    If the work fails or is stopped, the folder stays if there is a chunk in it.
 
     Parameters
     ----------
@@ -59,12 +59,13 @@ def unfinished(
     elif folder.exists() and not reuse:
         shutil.rmtree(folder)
     folder.mkdir(exist_ok=True)
-    with whole_file(folder / _PLAN) as path:
-        write_json(path, full)
     try:
+        with whole_file(folder / _PLAN) as path:
+            write_json(path, full)
         yield folder
     except BaseException as error:
-        if isinstance(error, InvalidInput) or not has_chunks(folder):
+        # Also after an input that cannot be used: what is wrong may be the scheduler, and the chunks are as good as before.
+        if not has_chunks(folder):
             shutil.rmtree(folder, ignore_errors=True)
         else:
             error.add_note("what was finished is kept: the same command with --resume goes on from there")
@@ -79,7 +80,18 @@ def has_chunks(folder: Path) -> bool:
 
 def fingerprint(plan: object) -> str:
     """Return a text that differs for different plans, versions, or code of hrprob."""
-    content = json.dumps([plan, versions()], sort_keys=True, default=str)
+    return digest([plan, versions()])
+
+
+def digest(data: object) -> str:
+    """Return a text that differs for different plain data.
+
+    Examples
+    --------
+    >>> digest({"users": 10})[:8], digest({"users": 20})[:8]
+    ('6a102ff4', 'a32dd7e5')
+    """
+    content = json.dumps(data, sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -108,8 +120,10 @@ def differences(one: object, other: object, field: str = "") -> list[str]:
 
 def _check_plan(folder: Path, plan: Mapping[str, Decoded], destination: Path) -> None:
     try:
-        earlier = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+        earlier = read_json(folder / _PLAN)
     except (OSError, ValueError, RecursionError):
+        earlier = None
+    if not isinstance(earlier, dict):
         # Its process died before it had a plan, or the file is damaged: nothing there can be used.
         shutil.rmtree(folder)
         return

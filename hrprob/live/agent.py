@@ -21,7 +21,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.keywords import nearest_keywords
 from hrprob._core.types import Decoded
 from hrprob.live import replay, saving
-from hrprob.live.checks import check_row, check_time, check_user
+from hrprob.live.checks import check_path, check_row, check_time, check_user
 from hrprob.live.decision_log import DecisionLog, read_log
 from hrprob.live.saving import Kept
 from hrprob.live.serving import COUNTS, Serving
@@ -301,7 +301,7 @@ class Agent(Serving):
             counts = {name: getattr(self, name) for name in COUNTS}
             decisions = self._decisions
             kept = Kept(self.settings, counts, decisions.key, decisions.leaves, dict(self._stays))
-        saving.write(Path(path), kept)
+        saving.write(check_path("path", path), kept)
 
     @classmethod
     def load(cls, path: str | Path, *, log: str | Path | None = None, durable: bool = False) -> Self:
@@ -357,7 +357,7 @@ class Agent(Serving):
 
     def _open_log(self, path: str | Path, durable: bool) -> None:
         described = self.settings.described()
-        log = DecisionLog(Path(path), durable=durable)
+        log = DecisionLog(check_path("log", path), durable=durable)
         try:
             if log.empty:
                 log.append(replay.start_of(described, self.events))

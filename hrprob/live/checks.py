@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ __all__ = [
     "check_left",
     "check_level",
     "check_outcome",
+    "check_path",
     "check_row",
     "check_time",
     "check_user",
@@ -24,12 +26,25 @@ __all__ = [
 
 # Sums of squares of such outcomes, and their products with contexts, are finite.
 _LARGEST_OUTCOME = 1e100
+# JSON writes larger ones, and nobody reads them.
+_MOST_BITS = 1024
 
 
 def check_user(user: object) -> None:
     """Raise unless a name can be written to a log and read again."""
     if isinstance(user, bool) or not isinstance(user, str | int):
         raise InvalidInput("user", "must be text or a whole number", user, "it names one user")
+    if isinstance(user, int) and user.bit_length() > _MOST_BITS:
+        must = f"must be text or a whole number of at most {_MOST_BITS} bits"
+        raise InvalidInput("user", must, user, "it names one user")
+
+
+def check_path(field: str, path: str | Path) -> Path:
+    """Return the path of a file, or raise unless it can be one."""
+    if "\0" in str(path):
+        remedy = "it has a control character, and no path has one"
+        raise InvalidInput(field, "must be the path of a file", str(path), remedy)
+    return Path(path)
 
 
 def check_row(row: object) -> tuple[User, float, bool | None]:

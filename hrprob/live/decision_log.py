@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import math
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +40,8 @@ from hrprob.io.locking import locked
 __all__ = ["DecisionLog", "plain", "read_log", "well_formed"]
 
 FORMAT, VERSION = "hrprob decisions", 1
+MOST_CHARACTERS = 100_000_000
+"""Longest line that is read."""
 
 
 class DecisionLog:
@@ -65,6 +69,10 @@ class DecisionLog:
                 "log", "must be a file that can be written", str(path), error.strerror or str(error)
             ) from None
         self._held.callback(os.close, self._file)
+        if not stat.S_ISREG(os.fstat(self._file).st_mode):
+            self._held.close()
+            remedy = "what is written to a device or a pipe cannot be read again"
+            raise InvalidInput("log", "must be a regular file", str(path), remedy)
         if durable:
             sync(path.parent)
         self._size = _whole_lines(path)
@@ -142,8 +150,13 @@ def read_log(path: Path) -> Iterator[dict[str, Decoded]]:
         reason = error.strerror or str(error)
         raise InvalidInput("log", "must be a file that can be read", str(path), reason) from None
     with file:
-        for number, line in enumerate(file, start=1):
+        for number in itertools.count(1):
+            # A device without an end has no lines either.
+            line = file.readline(MOST_CHARACTERS)
             if not line.endswith("\n"):
+                if len(line) >= MOST_CHARACTERS:
+                    remedy = f"line {number} has more than {MOST_CHARACTERS} characters"
+                    raise InvalidInput("log", "must have one event per line", str(path), remedy)
                 return
             yield _event(path, number, line)
 

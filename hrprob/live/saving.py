@@ -92,6 +92,9 @@ _DAMAGED = (
 def read(path: Path) -> Kept:
     """Return what was written to a file."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            remedy = "it is a device or a pipe, which may have no end"
+            raise InvalidInput("path", "must be a saved agent", str(path), remedy)
         with zipfile.ZipFile(path) as archive:
             facts = json.loads(archive.read("agent.json"))
             _check_format(path, facts)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hrprob._core.errors import InvalidInput, check_choice, check_count, check_number
-from hrprob._core.random_numbers import LARGEST_SEED
+from hrprob._core.memory import check_memory
+from hrprob._core.random_numbers import LARGEST_SEED, MOST_USERS
 from hrprob._core.records import describe
 from hrprob._core.types import AsWritten, Decoded
 from hrprob.policies.base import POLICIES, Policy
@@ -19,6 +20,9 @@ from hrprob.simulation.engine import check_policy
 __all__ = ["AgentSettings"]
 
 SILENCE = ("censored", "reneged")
+MOST_DRAWS = 1_000_000
+"""Most further selections for one probability."""
+
 _ASSUMED = ("link", "bounds", "noise", "objective", "satisfaction", "contexts")
 
 
@@ -48,15 +52,23 @@ class AgentSettings:
             raise InvalidInput("policy", "must be able to learn", self.policy.kind, remedy)
         remedy = "any whole number of at most 63 bits will do"
         check_count("seed", self.seed, low=0, high=LARGEST_SEED, remedy=remedy)
-        check_count("users", self.users, remedy="it is about how many will come")
+        remedy = "it is about how many will come; they are numbered in 31 bits"
+        check_count("users", self.users, high=MOST_USERS, remedy=remedy)
         check_count("actions", self.actions, remedy="it is the number of contexts a user has")
         check_count("dimension", self.dimension, remedy="it is the length of a context")
         remedy = "that many further selections estimate the probability of an action"
-        check_count("propensity_draws", self.propensity_draws, remedy=remedy)
+        check_count("propensity_draws", self.propensity_draws, high=MOST_DRAWS, remedy=remedy)
+        self._check_memory()
         if self.timeout is not None:
             remedy = "it is how many seconds a user may be silent"
             check_number("timeout", self.timeout, low=0, open_low=True, remedy=remedy)
         check_choice("silence", self.silence, SILENCE)
+
+    def _check_memory(self) -> None:
+        """Raise if the contexts of one user, or a matrix of the features, cannot fit into memory."""
+        d, actions = int(self.dimension), int(self.actions)
+        check_memory("dimension", d, 8 * d * d, "a policy has matrices of that size; take fewer features")
+        check_memory("actions", actions, 8 * d * actions, "a user has a context for each; take fewer")
 
     def setting(self) -> Problem:
         """Return a problem with these parts; its truth is 0 and has no meaning."""

@@ -9,18 +9,19 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hrprob._core.stopping import undisturbed
 from hrprob.simulation.reading import with_oracles
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     import xarray
 
 __all__ = ["BeginDrawing", "draw_run", "drawing_process"]
@@ -63,11 +64,16 @@ def drawing_process() -> Iterator[BeginDrawing]:
     OSError
         If no process can be started.
     """
+    # Imported here: whoever only imports this module starts no process.
+    import multiprocessing
+
     # Not by fork, which copies one thread only of a program that has several.
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there,), daemon=True)
-    process.start()
+    # A process that is stopped while it starts another would leave that one with half of what it needs to know.
+    with undisturbed(), _without_interrupts():
+        process.start()
     there.close()
 
     def draw_there(dataset: xarray.Dataset, folder: Path) -> None:
@@ -98,6 +104,19 @@ def drawing_process() -> Iterator[BeginDrawing]:
         process.kill()
         process.join()
         here.close()
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C, which reaches all processes of a terminal, from one that is started in this context, for good."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(connection: Connection) -> None:

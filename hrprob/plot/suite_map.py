@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["suite"]
 
+# Characters of a name under the map.
+_LONGEST = 30
+
 
 @nearest_keywords
 def suite(
@@ -66,7 +69,9 @@ def suite(
                 color="#FFFFFF" if value > 5 else "#000000",
                 fontweight="bold" if value == 1.0 else "normal",
             )
-        axes.set_xticks(range(len(table)), list(table), rotation=40, ha="right", rotation_mode="anchor")
+        axes.set_xticks(
+            range(len(table)), _short(list(table)), rotation=40, ha="right", rotation_mode="anchor"
+        )
         axes.set_yticks(range(len(policies)), policies)
         axes.tick_params(length=0)
         axes.grid(visible=False)
@@ -79,6 +84,20 @@ def suite(
         bar.minorticks_off()
         bar.ax.tick_params(labelsize=axes.yaxis.get_ticklabels()[0].get_fontsize())
     return axes
+
+
+def _short(names: list[str]) -> list[str]:
+    """Return names that leave room for the map: long ones are cut, or numbered where that makes them equal.
+
+    Examples
+    --------
+    >>> _short(["d32", "sweep: problem.link.offset = 2.3749300"])
+    ['d32', 'sweep: problem.link.offset…']
+    """
+    cut = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 2].rstrip(' .,=:')}…" for name in names]
+    if len(set(cut)) == len(cut):
+        return cut
+    return [f"{name.partition(':')[0][:_LONGEST]} ({number})" for number, name in enumerate(names, start=1)]
 
 
 def _mean_regrets(problem: xarray.Dataset | Comparison | Mapping[str, float]) -> dict[str, float]:

@@ -8,7 +8,8 @@ contexts of users      user, action, x1, ..., xd       one per user and action
 levels                 beta                            one per level
 =====================  ==============================  ===========================================
 
-Contexts, users and actions are numbered from 1 and may stand in any order. An error names the line.
+Contexts, users and actions are numbered from 1 and may stand in any order. An error names the line. A file has at most
+:data:`MOST_BYTES` bytes.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ from pathlib import Path
 import numpy as np
 
 from hrprob._core.errors import InvalidInput
+from hrprob._core.files import read_bytes
 from hrprob._core.tables import read_number
 
-__all__ = ["check_digest", "read_context_sets", "read_contexts", "read_levels"]
+__all__ = ["MOST_BYTES", "check_digest", "read_context_sets", "read_contexts", "read_levels"]
+
+MOST_BYTES = 500_000_000
+"""Largest file that is read."""
 
 
 def read_context_sets(path: str | Path) -> np.ndarray:
@@ -85,7 +90,7 @@ def check_digest(path: str | Path, wanted: object) -> str | None:
     """Return the SHA-256 digest of a file, or None if there is no file; raise if it is not ``wanted``."""
     file = Path(path)
     try:
-        got = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+        got = hashlib.sha256(read_bytes(file, MOST_BYTES)).hexdigest() if file.is_file() else None
     except OSError:
         # The one who reads its numbers says why it cannot be read.
         got = None
@@ -107,7 +112,7 @@ def _table(field: str, path: str | Path) -> tuple[list[str], list[tuple[int, lis
 
 def _text(field: str, path: str | Path) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return read_bytes(path, MOST_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise InvalidInput(field, "must be a file that can be read", str(path), reason) from None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hrprob._core.errors import InvalidInput, check_count
 from hrprob.simulation.tasks import InProcess, Scheduler
 
-__all__ = ["open_scheduler"]
+__all__ = ["is_here", "open_scheduler"]
 
 _REMEDY = "write local, local:4 for four processes here, or the address of a Dask scheduler, tcp://host:8786"
 
@@ -61,6 +61,17 @@ def open_scheduler(
     opened = cluster.processes_here(processes) if processes is not None else cluster.cluster_at(place)
     with opened as client:
         yield cluster.DaskScheduler(client, modules=modules, prepare=prepare, processes=processes)
+
+
+def is_here(place: str | Scheduler | None) -> bool:
+    """Say whether tasks are played in the memory of this machine, as far as that is known.
+
+    Examples
+    --------
+    >>> is_here("local:4"), is_here("tcp://host:8786")
+    (True, False)
+    """
+    return isinstance(place, InProcess | None) or (isinstance(place, str) and "://" not in place)
 
 
 def _processes(place: str) -> int | None:

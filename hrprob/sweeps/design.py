@@ -23,6 +23,7 @@ import itertools
 import math
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,8 @@ MOST_POINTS = 100_000
 """Most points of a sweep."""
 
 _OPTIONS = ("method", "draws", "seed")
+# Whole numbers up to this one have a double of their own.
+_EXACT = 2**53
 
 
 class Design(NamedTuple):
@@ -52,6 +55,7 @@ class Design(NamedTuple):
     )  # the values of every field, of a grid whose last field varies fastest
     method: str
     seed: int
+    folder: Path = Path()  # that relative paths in values start from
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -70,8 +74,10 @@ class Design(NamedTuple):
         return ", ".join(f"{field} = {to_toml(value)}" for field, value in values)
 
 
-def read_design(table: Mapping[str, Decoded]) -> Design:
+def read_design(table: Mapping[str, Decoded], folder: Path = Path()) -> Design:
     """Return the design that a table ``[sweep]`` describes: ``method``, ``draws``, ``seed``, and fields, which have a dot.
+
+    Relative paths in values start from ``folder``.
 
     Examples
     --------
@@ -87,7 +93,7 @@ def read_design(table: Mapping[str, Decoded]) -> Design:
             )
             raise InvalidInput(inside("sweep", key), "must be a field or a known key", value, remedy)
     options = {key: table[key] for key in _OPTIONS if key in table}
-    return make_design(fields, **options)
+    return make_design(fields, **options)._replace(folder=folder)
 
 
 def make_design(
@@ -140,11 +146,28 @@ def _axis(field: str, values: Range | Values, seed: int) -> list[Decoded]:
         axis = sorted(dict.fromkeys(values.at(_shares(field, values.number, seed, "random"))))
     else:
         axis = values.even()
-    texts = [to_toml(value) for value in axis]
-    for place, text in enumerate(texts):
-        if text in texts[:place]:
-            raise InvalidInput(name, "must have values that differ", axis, f"{text} is there twice")
+    texts: dict[str, str] = {}
+    for value in axis:
+        text, same = to_toml(value), to_toml(_as_played(value))
+        if same in texts:
+            raise InvalidInput(name, "must have values that differ", axis, f"{_twice(texts[same], text)}")
+        texts[same] = text
     return axis
+
+
+def _as_played(value: Decoded) -> Decoded:
+    """Return a value with whole numbers as fractions: a field that takes both plays 2 and 2.0 alike."""
+    if isinstance(value, Mapping):
+        return {key: _as_played(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_played(entry) for entry in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _EXACT:
+        return float(value)
+    return value
+
+
+def _twice(first: str, second: str) -> str:
+    return f"{first} is there twice" if first == second else f"{first} and {second} are one value"
 
 
 def _shares(field: str, count: int, seed: int, method: str) -> np.ndarray:

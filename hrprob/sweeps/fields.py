@@ -16,7 +16,7 @@ from hrprob._core.types import Decoded
 from hrprob.io.config import Experiment, from_data, resolved
 from hrprob.sweeps.design import Design
 
-__all__ = ["experiments_at", "policy_of", "set_field"]
+__all__ = ["at_point", "experiments_at", "policy_of", "set_field"]
 
 _TABLES = ("problem", "run", "policy")
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,6}\])*)")
@@ -34,17 +34,23 @@ def experiments_at(experiment: Experiment, design: Design) -> list[Experiment]:
     [1.0, 2.0]
     """
     base = resolved(experiment)
+    _check_apart(design.fields, list(experiment.policies))
     found = []
     for number, values in enumerate(design.points):
         data = copy.deepcopy(base)
         for field, value in zip(design.fields, values, strict=True):
             set_field(data, field, value)
         try:
-            found.append(from_data(data))
+            found.append(from_data(data, design.folder))
         except InvalidInput as error:
-            remedy = f"{error.remedy}; at the point {design.label(number)} of the sweep"
-            raise InvalidInput(error.field, error.must, error.got, remedy) from None
+            raise at_point(error, design, number) from None
     return found
+
+
+def at_point(error: InvalidInput, design: Design, number: int) -> InvalidInput:
+    """Return the same error with the point of the sweep named in it."""
+    remedy = f"{error.remedy}; at the point {design.label(number)} of the sweep"
+    return InvalidInput(error.field, error.must, error.got, remedy)
 
 
 def policy_of(field: str, names: Sequence[str]) -> str | None:
@@ -77,18 +83,37 @@ def set_field(data: dict[str, Decoded], field: str, value: object) -> None:
     {'theta': [0.6, 0.5]}
     """
     _check_sweepable(field)
-    name = policy_of(field, [table["name"] for table in data["policy"]])
-    if name is None:
-        table_name, _, rest = field.partition(".")
-        table = data[table_name]
-    else:
-        table = next(table for table in data["policy"] if table["name"] == name)
-        rest = field.removeprefix(f"policy.{name}.")
-    steps = _steps(field, rest)
+    names = [table["name"] for table in data["policy"]]
+    part, name, *steps = _path(field, names)
+    table = data[part] if name is None else data[part][names.index(name)]
     for step in steps[:-1]:
         table = _inside(table, step, field)
     _inside(table, steps[-1], field, setting=True)
     table[steps[-1]] = value
+
+
+def _path(field: str, names: Sequence[str]) -> tuple[Decoded, ...]:
+    """Return the table, the policy or None, and the steps that lead to a field: fields with one path are one field."""
+    name = policy_of(field, names)
+    table, _, rest = field.partition(".")
+    return table, name, *_steps(field, rest if name is None else field.removeprefix(f"policy.{name}."))
+
+
+def _check_apart(fields: Sequence[str], names: Sequence[str]) -> None:
+    """Raise if two fields are one, or one lies inside another: the values of one would be played, and those of both shown."""
+    known: dict[tuple[Decoded, ...], str] = {}
+    for field in fields:
+        _check_sweepable(field)
+        path = _path(field, names)
+        if path in known:
+            remedy = f"{known[path]} is the same field; leave one of them out"
+            raise InvalidInput(f"sweep.{field}", "must be swept once", field, remedy)
+        known[path] = field
+    for path, field in known.items():
+        outer = next((known[path[:depth]] for depth in range(3, len(path)) if path[:depth] in known), None)
+        if outer is not None:
+            remedy = f"{outer} has it and is swept too; give the whole part in every value, or sweep its fields only"
+            raise InvalidInput(f"sweep.{field}", "must not lie inside another swept field", field, remedy)
 
 
 def _check_sweepable(field: str) -> None:

@@ -32,17 +32,20 @@ from hrprob.io.chunks import ChunkFolder
 from hrprob.io.config import Experiment, resolved
 from hrprob.io.json_files import write_json
 from hrprob.io.manifest import environment, read_manifest, write_manifest
+from hrprob.io.sources import sources
 from hrprob.io.staging import reserved, staged_at
-from hrprob.io.unfinished import check_same_plan, fingerprint, has_chunks, unfinished
+from hrprob.io.unfinished import check_same_plan, digest, fingerprint, has_chunks, unfinished
 from hrprob.policies.base import Policy
 from hrprob.problem import Problem
-from hrprob.scheduling.opening import open_scheduler
+from hrprob.scheduling.opening import is_here, open_scheduler
 from hrprob.simulation.binding import bind
 from hrprob.simulation.checkpoints import ChunkStore
 from hrprob.simulation.engine import check_problem, named
 from hrprob.simulation.progress import Progress
+from hrprob.simulation.schedule import Schedule
 from hrprob.simulation.tasks import Scheduler
 from hrprob.sweeps.design import Design, make_design, read_design
+from hrprob.sweeps.fields import at_point
 from hrprob.sweeps.layout import Layout, make_layout, memory_arrays, place, to_dataset
 from hrprob.sweeps.points import write_points
 from hrprob.sweeps.summary import sweep_summary
@@ -127,7 +130,7 @@ def sweep(
     if resume:
         raise InvalidInput("resume", "must have a folder to go on with", resume, "give `out`")
     layout = make_layout(experiment, design, keep)
-    _check_policies(layout)
+    _check_points(layout, is_here(scheduler))
     arrays = memory_arrays(layout)
     with open_scheduler(scheduler) as opened:
         _play(layout, opened, lambda number, result: place(layout, arrays, number, result), progress)
@@ -140,13 +143,14 @@ def read_sweep(path: str | Path) -> tuple[Experiment, Design]:
     Parameters
     ----------
     path : str or Path
-        The file.
+        The file. Paths inside it are relative to its folder.
     """
     data = config.read_data(path)
     remedy = 'add a table [sweep], for example with "problem.link.offset" = [2.0, 3.0]'
-    design = read_design(table_of("sweep", data, remedy))
+    folder = Path(path).parent
+    design = read_design(table_of("sweep", data, remedy), folder)
     rest = {name: table for name, table in data.items() if name != "sweep"}
-    return config.from_data(rest, Path(path).parent), design
+    return config.from_data(rest, folder), design
 
 
 def run_sweep(
@@ -181,13 +185,8 @@ def run_sweep(
     """
     wall, cpu = time.perf_counter(), time.process_time()
     layout = make_layout(experiment, design, keep)
-    _check_policies(layout)
-    plan = {
-        "job": "sweep",
-        "configuration": resolved(experiment),
-        "sweep": {"method": design.method, "fields": list(design.fields), "points": design.points},
-        "keep": keep,
-    }
+    _check_points(layout, is_here(scheduler))
+    plan = _plan(experiment, layout, keep, modules)
     mark = fingerprint(plan)
     with (
         reserved(out, "sweep") as destination,
@@ -238,16 +237,38 @@ class ChunkStores:
         shutil.rmtree(self._folder / f"{task:06d}", ignore_errors=True)
 
 
-def _check_policies(layout: Layout) -> None:
-    """Raise if a policy cannot play the problem of some point, before anything is played."""
+def _plan(
+    experiment: Experiment, layout: Layout, keep: str | int, modules: Sequence[str]
+) -> dict[str, Decoded]:
+    """Return what decides the results, as plain data: an interrupted sweep goes on only with the same."""
+    design = layout.design
+    played = {
+        design.label(number): digest(resolved(one))[:16] for number, one in enumerate(layout.experiments)
+    }
+    return {
+        "job": "sweep",
+        "configuration": resolved(experiment),
+        "sweep": {"method": design.method, "fields": list(design.fields), "points": design.points},
+        "keep": keep,
+        # Files that values name may change, and what a kind fills in.
+        "played": played,
+        "sources": sources(layout.experiments, modules=modules),
+    }
+
+
+def _check_points(layout: Layout, here: bool) -> None:
+    """Raise if some point cannot be played, before anything is: by a policy, or in the memory of this machine, if it is here."""
+    trials = layout.ranges[0]
     with double_precision():
         for number, experiment in enumerate(layout.experiments):
-            for name, policy in experiment.policies.items():
-                try:
+            try:
+                for name, policy in experiment.policies.items():
                     bind(name, policy, experiment.problem, experiment.users)
-                except InvalidInput as error:
-                    remedy = f"{error.remedy}; at the point {layout.design.label(number)} of the sweep"
-                    raise InvalidInput(error.field, error.must, error.got, remedy) from None
+                if here:
+                    warmup = max(policy.warmup for policy in experiment.policies.values())
+                    Schedule(experiment.problem, users=experiment.users, trials=trials, warmup=warmup)
+            except InvalidInput as error:
+                raise at_point(error, layout.design, number) from None
 
 
 def _take_over(

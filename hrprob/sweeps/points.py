@@ -12,7 +12,7 @@ import xarray
 
 from hrprob._core.errors import InvalidInput
 from hrprob._core.types import Decoded
-from hrprob.io.json_files import write_json
+from hrprob.io.json_files import read_json, write_json
 from hrprob.simulation.results import described
 from hrprob.sweeps.fields import policy_of
 from hrprob.sweeps.layout import Layout
@@ -56,7 +56,7 @@ def write_points(folder: Path, layout: Layout) -> None:
 def read_points(folder: Path) -> list[Point]:
     """Return the points of a sweep from its folder."""
     try:
-        content = json.loads((folder / POINTS).read_text(encoding="utf-8"))
+        content = read_json(folder / POINTS)
         texts = content["texts"]
         return [
             Point(

@@ -126,6 +126,9 @@ def _read_range(field: str, table: Mapping[str, Decoded]) -> Range:
     low, high = float(fields["low"]), float(fields["high"])
     if low >= high:
         raise InvalidInput(inside(field, "high"), f"must be above {low:g}", high, "it is the upper end")
+    if not math.isfinite(high - low):
+        remedy = "no number is as large as the distance of these ends"
+        raise InvalidInput(field, "must be a range whose length is a number", dict(table), remedy)
     scale = check_choice(inside(field, "scale"), fields.get("scale", "linear"), ("linear", "log"))
     if scale == "log" and low <= 0:
         remedy = "a logarithmic range has ends above 0"

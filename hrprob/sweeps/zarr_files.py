@@ -7,7 +7,6 @@ themselves. A file that differs from its checksum is damaged, and its task is pl
 from __future__ import annotations
 
 import functools
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ from hrprob._core.errors import InvalidInput
 from hrprob._core.files import whole_file
 from hrprob._core.types import Decoded
 from hrprob.io.exchange import link_or_copy
-from hrprob.io.json_files import write_json
+from hrprob.io.json_files import read_json, write_json
 from hrprob.io.manifest import checksum
 from hrprob.sweeps.layout import VARIABLES, Layout, Writable, place
 from hrprob.sweeps.points import POINTS
@@ -50,7 +49,7 @@ class SweepFiles:
     def is_finished(self, task: int) -> bool:
         """Say whether a task is finished and its files are as they were written."""
         try:
-            content = json.loads(self._mark_of(task).read_text(encoding="utf-8"))
+            content = read_json(self._mark_of(task))
             if content["mark"] != self._mark:
                 return False
             return all(

@@ -90,6 +90,7 @@ def test_a_path_that_is_not_text_loses_nothing(small, tmp_path):
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
+        ({"JAX_ENABLE_X64": "banana"}, "`JAX_ENABLE_X64` must be a setting that JAX can read, got 'banana'"),
         ({"JAX_PLATFORMS": "xyz"}, "`JAX_PLATFORMS` must name platforms that JAX finds here, got 'xyz'"),
         (
             {"XLA_FLAGS": "--no-such-flag=1"},

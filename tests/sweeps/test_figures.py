@@ -5,7 +5,9 @@ import pytest
 import xarray
 
 import hrprob
+from hrprob import plot
 from hrprob._core.errors import InvalidInput
+from hrprob.plot.saving import save
 
 
 def made_up(**fields):
@@ -62,3 +64,17 @@ def test_a_heat_map():
 def test_what_cannot_be_drawn(draw, words):
     with pytest.raises(InvalidInput, match=words):
         draw(made_up(run_x=[1.0, 2.0], run_y=["u", "v"]))
+
+
+def test_long_names_of_points_leave_room_for_the_map(tmp_path):
+    label = 'out: problem.link.offset = {}, policy.HR-UCB.growth = 3.14159, problem.noise = {{ kind = "student-t" }}'
+    problems = {label.format(2.3749 + number / 100): {"a": 300.0, "b": 400.0} for number in range(4)}
+    axes = plot.suite(problems)
+    # A warning would be an error: that there is no room left.
+    save(axes.get_figure(root=True), tmp_path, "map")
+    assert [text.get_text() for text in axes.get_xticklabels()] == [
+        "out (1)",
+        "out (2)",
+        "out (3)",
+        "out (4)",
+    ]
