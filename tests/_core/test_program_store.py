@@ -184,7 +184,7 @@ def test_a_run_from_stored_programs_is_the_same_run(tmp_path: Path) -> None:
         assert advance.count == 1
     store_programs(None)
     names = sorted(path.name.partition("-")[0] for path in (tmp_path / "programs").iterdir())
-    assert names == ["_arrive", "_best", "_draw", "advance", "begin", "warm"]
+    assert names == ["_arrive", "_best", "_draw", "_normals", "_words", "advance", "begin", "warm"]
     for run in runs[1:]:
         for name in ("regret", "lifetime", "action", "optimal", "best", "mean_best"):
             np.testing.assert_array_equal(run[name], runs[0][name])
