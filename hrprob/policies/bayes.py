@@ -5,9 +5,9 @@ the rows so far whenever the number of users has grown by the factor ``refit``. 
 the fits depend on the number of users alone, so that all trials of a batch fit together and a
 user between two fits costs one draw only.
 
-A run of more than 2048 users has no row for each: where the engine can do with a summary of older rows
-(``laplace``; :mod:`hrprob.estimation.posterior.memory`), the state has bounded size, and a fit bounded cost. Other engines
-keep all rows.
+A run of more than 32 768 users has no row for each: where the engine can do with a summary of older rows
+(``laplace``; :mod:`hrprob.estimation.posterior.memory`), the state has bounded size, and a fit bounded cost. Shorter runs, and
+other engines, keep all rows.
 
 Streaming engines (``laplace``, ``smc``) fit within the compiled run. For batch engines (``nuts``, ``svi``) the
 run pauses (``pauses``, ``fit_outside``). Between two fits the particles of ``smc`` take in
@@ -49,9 +49,12 @@ if TYPE_CHECKING:
 __all__ = ["BayesLearner", "BayesState", "refit_times"]
 
 
+LONG_RUN = 2**15
+"""Users up to whom a policy keeps all rows: what a summary saves in a shorter run, its longer program costs to compile."""
+
 USERS_PER_FEATURE = 2**9
-"""Users whose rows a policy keeps, for each of d features and at least for four, where its engine can do with a summary of older
-ones (:mod:`.memory`): 2048 where d is 4. The error of a summary grows with d for a given number of users."""
+"""Users whose rows a policy keeps in a long run, for each of d features and at least for four, where its engine can do with a
+summary of older ones (:mod:`.memory`): 2048 where d is 4. The error of a summary grows with d for a given number of users."""
 
 # Data for a batch engine are padded to this number of rows times a power of 8, so that a run of some
 # thousand users compiles one program.
@@ -141,7 +144,7 @@ class BayesLearner(Learner[BayesState]):
         _check_engine(self.engine, bound.target)
         due = refit_times(self.warmup + users, refit, self.warmup)
         most = USERS_PER_FEATURE * max(bound.known.dimension, 4)
-        folds = self.engine.folds and users > most
+        folds = self.engine.folds and users > max(LONG_RUN, most)
         if folds:
             # The summary is made at the mode given all rows.
             due[int(self.warmup) + most :: most] = True

@@ -126,6 +126,9 @@ def test_a_long_run_keeps_a_bounded_number_of_rows(monkeypatch, engine, kept):
     monkeypatch.setattr(bayes, "USERS_PER_FEATURE", 16)
     policy = make("thompson", {"engine": engine, "warmup": 3})
     with double_precision():
+        assert policy.bind(hrprob.Problem(), users=180).capacity == 192
+    monkeypatch.setattr(bayes, "LONG_RUN", 100)
+    with double_precision():
         bound = policy.bind(hrprob.Problem(), users=180)
         long = policy.bind(hrprob.Problem(), users=100_000)
     assert bound.capacity == kept
@@ -141,6 +144,7 @@ def test_a_run_with_summaries_is_close_to_one_without(monkeypatch):
     sizes = {"users": 3000, "trials": 4, "seed": 0}
     whole = hrprob.simulate(problem, hrprob.Thompson(), **sizes)
     monkeypatch.setattr(bayes, "USERS_PER_FEATURE", 128)
+    monkeypatch.setattr(bayes, "LONG_RUN", 1000)
     folded = hrprob.simulate(problem, hrprob.Thompson(), **sizes)
     same = (whole.action == folded.action).mean()
     # Nothing differs before the first summary, and little after it: draws move by hundredths of a standard deviation.
