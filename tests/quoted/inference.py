@@ -46,12 +46,12 @@ def anytime_rows(values):
             found = values.get(noise, {}).get(design, {})
             row = [noise if design == "fixed" else "", design]
             for predictive in PREDICTIVES:
-                row += missed(found[predictive]) if predictive in found else ["not run", ""]
+                row += missed(found[predictive]) if predictive in found else ["–", "–"]
             row.append(number(min((one["rounds"]["least"] for one in found.values()), default=0)))
             rows.append([*row, fitted(found.get("laplace", {}))])
     header = ["outcomes", "design"]
     for predictive in PREDICTIVES:
-        header += [f"`{predictive}`, δ = .1", "δ = .05"]
+        header += [f"`{predictive}`, δ = .1, %", "δ = .05, %"]
     return [*header, "n up to", "draws, growth"], rows
 
 
@@ -77,7 +77,7 @@ def misspecified_rows(values):
 def missed(found):
     """Return the shares in percent, with intervals."""
     parts = zip(found["missed"], (0.1, 0.05), strict=True)
-    return [interval(part, found["sets"], 1, 100 * allowed) for part, allowed in parts]
+    return [interval(part, found["sets"], 1, 100 * allowed).removesuffix(" %") for part, allowed in parts]
 
 
 def interval(part, count, digits=0, value=10):
