@@ -250,7 +250,7 @@ def _scan(
     equation: JaxprEqn, values: list[jax.Array], flags: Flags, size: int
 ) -> tuple[list[jax.Array], Flags]:
     params = equation.params
-    inner, n_consts, n_carry = params["jaxpr"], params["num_consts"], params["num_carry"]
+    inner, (n_consts, n_carry) = params["jaxpr"], _sizes_of_scan(params)
     consts, carry, xs = values[:n_consts], values[n_consts : n_consts + n_carry], values[n_consts + n_carry :]
     found = _flags_of_scan(params, flags)
     has, has_xs = found[:n_carry], flags[n_consts + n_carry :]
@@ -334,7 +334,7 @@ def _flags_of_while(params: PyTree, flags: Flags) -> tuple[Flags, bool]:
 
 
 def _flags_of_scan(params: PyTree, flags: Flags) -> Flags:
-    n_consts, n_carry = params["num_consts"], params["num_carry"]
+    n_consts, n_carry = _sizes_of_scan(params)
     has = flags[n_consts : n_consts + n_carry]
     while True:
         found = _flags_of(params["jaxpr"], (*flags[:n_consts], *has, *flags[n_consts + n_carry :]))
@@ -342,3 +342,12 @@ def _flags_of_scan(params: PyTree, flags: Flags) -> Flags:
         if now == has:
             return (*has, *found[n_carry:])
         has = now
+
+
+def _sizes_of_scan(params: PyTree) -> tuple[int, int]:
+    """Return how many constants and how many carried arrays a scan has."""
+    if "ft_in" in params:
+        # Later versions of JAX have a tree of all arguments.
+        consts, carry, _ = params["ft_in"].unpack()
+        return len(consts), len(carry)
+    return params["num_consts"], params["num_carry"]
