@@ -11,7 +11,8 @@ __all__ = ["run"]
 
 _USERS = (100_000, 1_000_000)
 _POLICIES = {"HR-UCB": "HRUCB()", "Thompson, `laplace`": 'Thompson(engine="laplace")'}
-_FEW = 4096
+# More than LONG_RUN of hrprob.policies.bayes: shorter runs of `laplace` have another program.
+_FEW = 40_000
 # Enough for start-up to be a small part of what is measured.
 _TRIALS, _REPEATS = 20, 2
 
